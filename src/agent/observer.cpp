@@ -74,7 +74,8 @@ bool Observer::enumerate(gpu::Links links) {
     driver_problem_.clear();
     book_.note_driver("", wall_time());
     gpu::Inventory next = gpu::with_memory_of(inventory_, *std::move(seen));
-    if (links == gpu::Links::kLeaveOut && same_gpus(inventory_, next)) {
+    // Also when they could not be read: a GPU that hangs does not answer about its links.
+    if ((links == gpu::Links::kLeaveOut || next.links.empty()) && same_gpus(inventory_, next)) {
         next.links = inventory_.links;
     }
     const bool changed = !(next == inventory_) || recovered;

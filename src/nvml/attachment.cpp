@@ -65,6 +65,28 @@ void Attachment::keep(bool keep) {
     keep_ = keep;
 }
 
+bool Attachment::keeps() {
+    const std::lock_guard lock(mutex_);
+    return keep_;
+}
+
+void Attachment::watch(const gpu::Uuid& gpu, CallThread::Monitor monitor) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [](const auto& known) { return known.second.expired(); });
+    watched_.emplace_back(gpu, std::move(monitor));
+}
+
+std::optional<Hang> Attachment::hang_of(const gpu::Uuid& gpu) {
+    const std::lock_guard lock(mutex_);
+    std::optional<Hang> first;
+    for (const auto& [watched, monitor] : watched_) {
+        if (watched != gpu) continue;
+        auto hang = monitor.hang();
+        if (hang && (!first || hang->since < first->since)) first = std::move(hang);
+    }
+    return first;
+}
+
 void Attachment::stop_when_free(std::unique_lock<std::mutex>& lock, const Library* library) {
     if (inside_ > 0 || busy_ || !started_ || (keep_ && !let_go_)) return;
     busy_ = true;

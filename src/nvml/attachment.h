@@ -8,9 +8,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "abi/nvml.h"
 #include "base/result.h"
+#include "gpu/inventory.h"
+#include "nvml/call_thread.h"
 #include "nvml/function.h"
 #include "nvml/kernel_files.h"
 #include "nvml/library.h"
@@ -29,7 +33,7 @@ class Attachment {
 public:
     /// How long somebody who enters waits for a hold to be let go of that others are still inside
     /// of. After that it is used as it is: one of them may hang.
-    static constexpr std::chrono::milliseconds kPatience{200};
+    static constexpr std::chrono::milliseconds kPatience{400};
     /// How long one waits for the start or the end of another's hold.
     static constexpr std::chrono::seconds kStartPatience{60};
 
@@ -48,6 +52,12 @@ public:
     /// Whether the hold outlasts the last Visit. While some GPU waits for a reset nobody may have
     /// it open between two questions.
     void keep(bool keep);
+    [[nodiscard]] bool keeps();
+
+    /// Whoever asks about one GPU on a thread of his own says so: what hangs there hangs for all.
+    void watch(const gpu::Uuid& gpu, CallThread::Monitor monitor);
+    /// The first call about this GPU, of all that were said to be watched, that does not return.
+    [[nodiscard]] std::optional<Hang> hang_of(const gpu::Uuid& gpu);
 
     /// While it lives nobody enters: somebody else wants the GPUs for himself.
     class Closure {
@@ -87,6 +97,7 @@ private:
     bool busy_ = false;  // somebody starts or stops it
     bool let_go_ = false;
     bool keep_ = true;
+    std::vector<std::pair<gpu::Uuid, CallThread::Monitor>> watched_;
 };
 
 class Attachment::Visit {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -27,6 +28,7 @@ std::string seconds_text(SteadyClock::duration duration) {
 struct CallThread::Job {
     std::string what;
     std::function<void()> body;
+    std::chrono::milliseconds allowed{0};
     SteadyClock::time_point begun;
     SteadyClock::time_point started;
     std::chrono::system_clock::time_point started_at;
@@ -66,6 +68,15 @@ struct CallThread::State {
                     (function != nullptr ? " is in " + std::string(function) : " has not ended") +
                     "; it is asked again when that returns. Look at dmesg (NVRM, Xid); a GPU "
                     "reset or a reboot fixes it"};
+    }
+
+    [[nodiscard]] std::optional<Hang> hang() const {
+        if (!running || SteadyClock::now() - running->started < running->allowed) {
+            return std::nullopt;
+        }
+        const bool inside = position->load() != nullptr;
+        return Hang{std::max(inside ? position->since() : running->started, running->started),
+                    stuck_error()};
     }
 
     void serve() {
@@ -111,7 +122,7 @@ CallThread::~CallThread() {
     state_->queue.clear();
     state_->work.notify_all();
     state_->progress.notify_all();
-    const bool ended = !state_->stuck() &&
+    const bool ended = !state_->stuck() && !state_->hang() &&
                        state_->progress.wait_for(lock, kGrace, [this] { return state_->ended; });
     std::thread thread = std::move(state_->thread);
     lock.unlock();
@@ -122,7 +133,9 @@ CallThread::~CallThread() {
     }
 }
 
-Result<CallThread::Begun> CallThread::begin(const std::string& what, std::function<void()> job) {
+Result<CallThread::Begun> CallThread::begin(const std::string& what,
+                                            std::chrono::milliseconds allowed,
+                                            std::function<void()> job) {
     State& state = *state_;
     const std::lock_guard lock(state.mutex);
     if (state.stuck()) return state.stuck_error();
@@ -134,6 +147,7 @@ Result<CallThread::Begun> CallThread::begin(const std::string& what, std::functi
     const auto mine = std::make_shared<Job>();
     mine->what = what;
     mine->body = std::move(job);
+    mine->allowed = allowed;
     mine->begun = SteadyClock::now();
     state.queue.push_back(mine);
     state.work.notify_one();
@@ -163,9 +177,16 @@ Result<Done> CallThread::wait(const Begun& begun, SteadyClock::time_point end) {
 Result<Done> CallThread::run(const std::string& what, std::chrono::milliseconds deadline,
                              std::function<void()> job) {
     const auto end = SteadyClock::now() + deadline;
-    const auto begun = begin(what, std::move(job));
+    const auto begun = begin(what, deadline, std::move(job));
     if (!begun) return begun.error();
     return wait(*begun, end);
+}
+
+std::optional<Hang> CallThread::Monitor::hang() const {
+    const auto state = state_.lock();
+    if (!state) return std::nullopt;
+    const std::lock_guard lock(state->mutex);
+    return state->hang();
 }
 
 bool CallThread::stuck() const {

@@ -5,14 +5,37 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 
 namespace aliquot::nvml {
 
-/// The function a thread is in, as a string that lives for ever; nullptr: in none.
-using CallPosition = std::atomic<const char*>;
+/// The function a thread is in, as a string that lives for ever; nullptr: in none. Thread-safe.
+class CallPosition {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    explicit CallPosition(const char* function) : function_(function) {}
+    void store(const char* function) {
+        if (function != nullptr) since_ = std::chrono::steady_clock::now();
+        function_ = function;
+    }
+    [[nodiscard]] const char* load() const { return function_; }
+    /// When the function was entered that was entered last.
+    [[nodiscard]] Time since() const { return since_; }
+
+private:
+    std::atomic<const char*> function_;
+    std::atomic<Time> since_{Time{}};
+};
+
+/// A call that has not returned in the time that its job was given.
+struct Hang {
+    std::chrono::steady_clock::time_point since;  // the function was entered
+    Error error;                                  // kUnavailable; the same for as long as it lasts
+};
 
 /// One thread for calls that may never return: a driver that hangs leaves its caller in the kernel,
 /// where nothing can end it. Callers wait with a deadline; when it passes they go on and the job
@@ -43,9 +66,12 @@ public:
                      std::function<void()> job);
 
     /// The two halves of run(), for who has several threads at work: gives the job to the thread,
-    /// then waits for it until `end`. Each Begun is to be waited for, by one caller.
+    /// then waits for it until `end`. Each Begun is to be waited for, by one caller, or by nobody
+    /// when the caller sees to it that they do not pile up.
+    /// allowed   how long the job may run before that is a Hang
     class Begun;
-    Result<Begun> begin(const std::string& what, std::function<void()> job);
+    Result<Begun> begin(const std::string& what, std::chrono::milliseconds allowed,
+                        std::function<void()> job);
     Result<Done> wait(const Begun& begun, std::chrono::steady_clock::time_point end);
 
     /// Whether a job is left behind: every call would be answered kUnavailable.
@@ -54,6 +80,23 @@ public:
 private:
     struct Job;
     struct State;
+
+public:
+    /// Sees from elsewhere whether the thread hangs; outlives it. Thread-safe.
+    class Monitor {
+    public:
+        [[nodiscard]] std::optional<Hang> hang() const;
+        /// Neither the thread nor a job that it left behind exists any more.
+        [[nodiscard]] bool expired() const { return state_.expired(); }
+
+    private:
+        friend class CallThread;
+        explicit Monitor(const std::shared_ptr<State>& state) : state_(state) {}
+        std::weak_ptr<State> state_;
+    };
+    [[nodiscard]] Monitor monitor() const { return Monitor(state_); }
+
+private:
     std::shared_ptr<State> state_;  // the thread's own share keeps it alive when left behind
 };
 

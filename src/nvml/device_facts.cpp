@@ -117,7 +117,7 @@ std::vector<unsigned> count_nvlinks(const Library& library, nvmlDevice_t device,
 }  // namespace
 
 gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned index,
-                  nvmlDevice_t device, std::optional<MigMinors>& minors, KnownProfiles& known) {
+                  nvmlDevice_t device, SharedMinors& minors, KnownProfiles& known) {
     gpu::Gpu gpu{.index = index};
     Verdict verdict;
     read_identity(library, device, verdict, gpu);
@@ -126,8 +126,7 @@ gpu::Gpu read_gpu(const Library& library, const KernelFiles& kernel, unsigned in
     gpu.virtualization = read_virtualization(library, device);
     read_mig(library, device, verdict, gpu);
     if (gpu.mig_enabled) {
-        if (!minors) minors = kernel.mig_minors();
-        auto devices = read_mig_devices(library, *minors, device, gpu, known);
+        auto devices = read_mig_devices(library, minors.get(kernel), device, gpu, known);
         if (verdict.good(devices.code)) gpu.mig_devices = std::move(devices.value);
     }
     verdict.good(library.temperature(device).code);  // reaches the GPU itself
@@ -220,14 +219,17 @@ Answer<std::vector<gpu::Process>> read_process_list(const Library& library, nvml
 
 std::vector<std::vector<gpu::LinkScore>> read_links(const Library& library,
                                                     const std::vector<nvmlDevice_t>& devices,
-                                                    const std::vector<gpu::Gpu>& gpus) {
+                                                    const std::vector<gpu::Gpu>& gpus,
+                                                    std::atomic<std::size_t>& asking) {
     const std::size_t count = gpus.size();
     std::vector<std::vector<gpu::LinkScore>> links(count, std::vector<gpu::LinkScore>(count, 0));
     std::vector<std::vector<unsigned>> nvlinks(count, std::vector<unsigned>(count, 0));
     for (std::size_t i = 0; i < count; ++i) {
+        asking = i;
         if (devices[i] != nullptr) nvlinks[i] = count_nvlinks(library, devices[i], gpus);
     }
     for (std::size_t i = 0; i < count; ++i) {
+        asking = i;
         for (std::size_t j = i + 1; j < count; ++j) {
             gpu::LinkScore score = kFarthest;
             // Both ends see a link; an end that answers badly may miss it.

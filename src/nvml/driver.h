@@ -11,30 +11,17 @@
 #include "gpu/hardware.h"
 #include "gpu/memory_limits.h"
 #include "gpu/partitioning.h"
+#include "nvml/driver_options.h"
 #include "os/root.h"
 
 namespace aliquot::nvml {
 
-struct DriverOptions {
-    /// Host path of the driver installation; the library is searched in its usual places beneath
-    /// it, then (when it is "/") as the loader searches. A value with ".so" in it is the library
-    /// itself.
-    std::string driver_root = "/";
-    std::chrono::milliseconds deadline{5000};  // for one call to return to its caller
-    /// NVML never finds a lost GPU again by itself: after this time the next enumerate() or probe()
-    /// initialises it anew.
-    std::chrono::milliseconds reopen_after{10000};
-    /// For a reset of a GPU, which takes seconds; everybody else waits for it.
-    std::chrono::milliseconds reset_deadline{90'000};
-    /// For a change of the MIG mode or of an instance; on a real GPU such a call takes up to a few
-    /// seconds.
-    std::chrono::milliseconds change_deadline{30'000};
-};
-
-/// gpu::Sensors and gpu::Partitioner over libnvidia-ml.so.1, opened at run time. All calls into the library are made by
-/// one thread of the Driver; a call that does not come back in time leaves that thread behind in
-/// the driver and is answered kUnavailable, and so is every later call until it returns. NVML is
-/// initialised on first use and again after it was lost (driver reload).
+/// gpu::Sensors and gpu::Partitioner over libnvidia-ml.so.1, opened at run time. Each GPU is asked
+/// by threads of its own, a fixed number of them: a call that does not come back leaves its thread
+/// behind in the driver, and whatever else is asked about that GPU is answered kUnavailable until
+/// it returns; other GPUs are asked as before. A GPU that has not answered for `deadline`, whoever
+/// in this process has asked it, is unhealthy in enumerate() and probe(). NVML is initialised on
+/// first use and again after it was lost (driver reload).
 class Driver final : public gpu::Sensors,
                      public gpu::Partitioner,
                      public gpu::ComputeModes,

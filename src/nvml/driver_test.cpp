@@ -254,43 +254,6 @@ TEST(Driver, StartsAgainAfterTheDriverWasReloaded) {
     EXPECT_EQ(bench->inits, 2);
 }
 
-TEST(Driver, DoesNotWaitForAHangingGpu) {
-    const Bench bench(kNew, 200ms);
-    const auto driver = bench.driver();
-    ASSERT_TRUE(driver->enumerate());
-    bench->hang = true;
-    const auto hung = driver->sample(uuid("GPU-0"));
-    ASSERT_FALSE(hung);
-    EXPECT_EQ(hung.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(hung.error().message, HasSubstr("nvmlDeviceGetMemoryInfo"));
-    const auto next = driver->enumerate();
-    ASSERT_FALSE(next);
-    EXPECT_THAT(next.error().message, HasSubstr("'sample of GPU-0'"));
-
-    bench->hang = false;
-    bool recovered = false;
-    for (int i = 0; i < 3000 && !recovered; ++i) {
-        recovered = driver->enumerate().ok();
-        if (!recovered) std::this_thread::sleep_for(10ms);
-    }
-    EXPECT_TRUE(recovered);
-}
-
-TEST(Driver, EndsWhileAGpuHangs) {
-    const Bench bench(kNew, 50ms);
-    auto driver = bench.driver();
-    ASSERT_TRUE(driver->enumerate());
-    bench->hang = true;
-    EXPECT_FALSE(driver->sample(uuid("GPU-0")));
-    driver.reset();
-    bench->hang = false;
-    // The thread left behind returns, shuts NVML down and ends.
-    for (int i = 0; i < 3000 && (bench->hanging != 0 || bench->initialised != 0); ++i) {
-        std::this_thread::sleep_for(10ms);
-    }
-    EXPECT_EQ(bench->initialised, 0);
-}
-
 TEST(Driver, WakesForAFaultAndLetsOthersAskMeanwhile) {
     const Bench bench(kNew);
     const auto driver = bench.driver();

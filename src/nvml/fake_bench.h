@@ -41,6 +41,8 @@ public:
         control_->linked = true;
         control_->graphics_gpu = -1;
         control_->mig = {};
+        control_->hang_gpu = -1;
+        control_->hang_all = false;
     }
 
     [[nodiscard]] std::unique_ptr<Driver> driver(

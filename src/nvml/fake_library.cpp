@@ -37,7 +37,17 @@ unsigned index_of(nvmlDevice_t device) {
     return static_cast<unsigned>(place - handles.data());
 }
 
-nvmlReturn_t ready() { return control().initialised > 0 ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED; }
+void hang_while_told() {
+    if (!control().hang) return;
+    ++control().hanging;
+    while (control().hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --control().hanging;
+}
+
+nvmlReturn_t ready() {
+    if (control().hang_all && control().hanging > 0) hang_while_told();
+    return control().initialised > 0 ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
+}
 
 nvmlReturn_t ready(nvmlDevice_t device) {
     if (ready() != NVML_SUCCESS) return ready();
@@ -141,11 +151,8 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* uuid, unsigned length)
 }
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-    if (control().hang) {
-        ++control().hanging;
-        while (control().hang) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        --control().hanging;
-    }
+    const int whose = control().hang_gpu;
+    if (whose < 0 || static_cast<unsigned>(whose) == index_of(device)) hang_while_told();
     if (ready(device) != NVML_SUCCESS) return ready(device);
     const std::uint64_t used = control().gpus.at(index_of(device)).memory_used;
     *memory = {kTotal, kTotal - used, used};

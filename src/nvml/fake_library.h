@@ -55,9 +55,11 @@ struct Control {
     std::atomic<int> inits = 0;
     std::atomic<int> initialised = 0;
     std::atomic<unsigned> count = kGpus;
-    std::atomic<bool> hang = false;  // memory calls wait until it is false
-    std::atomic<int> hanging = 0;    // calls that wait
-    std::atomic<int> waits = 0;      // event waits that were begun
+    std::atomic<bool> hang = false;      // memory calls wait until it is false
+    std::atomic<int> hang_gpu = -1;      // whose; -1: everybody's
+    std::atomic<bool> hang_all = false;  // every call waits as soon as one does: a global lock
+    std::atomic<int> hanging = 0;        // calls that wait
+    std::atomic<int> waits = 0;          // event waits that were begun
     std::atomic<unsigned> processes = 2;
     std::atomic<std::uint64_t> xid = 0;  // reported once
     std::atomic<unsigned> xid_gpu = 0;

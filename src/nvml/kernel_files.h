@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,5 +67,19 @@ private:
 
 /// "0000:3b:00.0" and "00000000:3B:00.0"; the function is ignored.
 std::optional<gpu::PciAddress> parse_pci_address(std::string_view text);
+
+/// The minor numbers of MIG devices, read once for all GPUs by the first that needs them.
+/// Thread-safe.
+class SharedMinors {
+public:
+    const MigMinors& get(const KernelFiles& kernel) {
+        std::call_once(read_, [&] { minors_ = kernel.mig_minors(); });
+        return minors_;
+    }
+
+private:
+    std::once_flag read_;
+    MigMinors minors_;
+};
 
 }  // namespace aliquot::nvml

@@ -101,7 +101,7 @@ public:
         const std::lock_guard lock(mutex_);
         const auto end = SteadyClock::now() + deadline_;
         for (const auto& watch : watches_) {
-            const auto begun = watch->thread().begin("release of the driver",
+            const auto begun = watch->thread().begin("release of the driver", deadline_,
                                                      [meter = watch->meter()] { meter->let_go(); });
             // One that can do it is enough: the hold is the same for all.
             if (begun && watch->thread().wait(*begun, end)) return;
@@ -119,6 +119,7 @@ private:
         } else {
             if (watches_.size() >= kMostGpus) watches_.erase(watches_.begin());
             watches_.push_back(std::make_shared<Watch>(attachment_, gpu, reopen_after_));
+            attachment_->watch(gpu, watches_.back()->thread().monitor());
         }
         return watches_.back();
     }
@@ -127,7 +128,7 @@ private:
         auto watch = watch_of(question.gpu);
         auto place = std::make_shared<std::optional<Answered>>();
         auto begun = watch->thread().begin(
-            "reading of " + question.gpu.text,
+            "reading of " + question.gpu.text, deadline_,
             [place, progress = watch->progress(), meter = watch->meter(), since = question.since] {
                 const bool delivered = progress->delivered == progress->made;
                 auto reading = meter->read(since, delivered);

@@ -22,12 +22,13 @@ std::vector<gpu::PciAddress> addresses(const std::vector<KernelGpu>& gpus) {
 }  // namespace
 
 Session::Session(std::shared_ptr<Attachment> attachment, std::shared_ptr<CallPosition> position,
-                 const os::Root& root, DriverOptions options)
+                 const os::Root& root, DriverOptions options, std::optional<unsigned> index)
     : path_(attachment->path()),
       caller_(std::move(attachment), std::move(position)),
       root_(root),
       kernel_(root, options.driver_root),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      index_(index) {}
 
 Result<Attachment::Visit> Session::enter() {
     auto visit = caller_.enter();
@@ -59,27 +60,36 @@ void Session::end() {
     caller_.let_go();
 }
 
-void Session::refresh_when_due() {
+void Session::refresh_when_replaced() {
     if (!caller_.current()) return;
-    const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
     const auto now = addresses(kernel_.gpus());
     // A driver that is replaced under a running process goes on serving that process, and refuses
     // every new one: what is true for them is found out by beginning anew.
     const bool replaced =
         kernel_.module_version() != kernel_version_ || caller_.attachment()->is_replaced();
-    if ((lost_gpu_seen_ && due) || (!now.empty() && now != kernel_gpus_) || replaced) end();
+    if ((!now.empty() && now != kernel_gpus_) || replaced) end();
+}
+
+void Session::reopen_when_lost() {
+    const bool due = SteadyClock::now() - ready_since_ >= options_.reopen_after;
+    if (lost_gpu_seen_ && due && caller_.current()) end();
 }
 
 Result<Done> Session::list_devices() {
-    const auto count = library_->count();
-    if (!count.ok()) {
-        return Error{ErrorCode::kUnavailable,
-                     "NVIDIA driver: " + library_->text(count.code) + " when asked for its GPUs"};
+    unsigned first = index_.value_or(0);
+    unsigned end = first + 1;
+    if (!index_) {
+        const auto count = library_->count();
+        if (!count.ok()) {
+            return Error{ErrorCode::kUnavailable, "NVIDIA driver: " + library_->text(count.code) +
+                                                      " when asked for its GPUs"};
+        }
+        end = count.value;
     }
     devices_.clear();
-    for (unsigned index = 0; index < count.value; ++index) {
+    for (; first < end; ++first) {
         Device device;
-        const auto handle = library_->handle(index);
+        const auto handle = library_->handle(first);
         device.problem = handle.code;
         if (handle.ok()) {
             device.handle = handle.value;
@@ -98,9 +108,11 @@ Answer<nvmlDevice_t> Session::find_device(const gpu::Uuid& gpu) {
         if (match != devices_.end() && !gpu.text.empty()) return {NVML_SUCCESS, match->handle};
         if (listed && !list_devices()) return {NVML_ERROR_UNKNOWN, nullptr};
     }
-    Answer<nvmlDevice_t> answer;
-    answer.code = library_->nvml().nvmlDeviceGetHandleByUUID(gpu.text.c_str(), &answer.value);
-    if (answer.ok() || !is_not_reported(answer.code)) return answer;
+    Answer<nvmlDevice_t> answer{NVML_ERROR_NOT_FOUND, nullptr};
+    if (!index_) {  // the driver looks at other GPUs too until it has found it
+        answer.code = library_->nvml().nvmlDeviceGetHandleByUUID(gpu.text.c_str(), &answer.value);
+        if (answer.ok() || !is_not_reported(answer.code)) return answer;
+    }
     // A GPU that cannot tell its UUID may be the wanted one.
     const auto failing = std::ranges::find_if(
         devices_, [](const Device& device) { return device.problem != NVML_SUCCESS; });
@@ -126,49 +138,54 @@ Error Session::failed(const gpu::Uuid& gpu, nvmlReturn_t code) {
     return {ErrorCode::kUnavailable, gpu.text + ": " + library_->text(code)};
 }
 
-Result<gpu::Inventory> Session::enumerate(gpu::Links links) {
-    refresh_when_due();
-    auto inventory = ask<gpu::Inventory>([this, links] {
-        auto found = look_at_all(links);
-        if (found) {
-            let_go_ = std::ranges::any_of(found->gpus, &gpu::Gpu::mig_pending);
-            caller_.attachment()->keep(!let_go_);
-            if (let_go_) faults_.close(*library_);
+Result<Survey> Session::survey() {
+    refresh_when_replaced();
+    return ask<Survey>([this]() -> Result<Survey> {
+        const auto count = library_->count();
+        if (!count.ok()) {
+            return Error{ErrorCode::kUnavailable, "NVIDIA driver: " + library_->text(count.code) +
+                                                      " when asked for its GPUs"};
         }
-        return found;
+        return Survey{.driver_version = library_->driver_version().value,
+                      .cuda_version = library_->cuda_version().value,
+                      .gpus = count.value};
     });
-    if (let_go_) end();
-    return inventory;
 }
 
-Result<gpu::Inventory> Session::look_at_all(gpu::Links links) {
-    auto listed = list_devices();
-    if (!listed) return std::move(listed).error();
-    gpu::Inventory inventory;
-    inventory.driver_version = library_->driver_version().value;
-    inventory.cuda_version = library_->cuda_version().value;
-    std::vector<nvmlDevice_t> answering;
-    std::optional<MigMinors> minors;
-    for (unsigned index = 0; index < devices_.size(); ++index) {
-        const Device& device = devices_[index];
+Result<Description> Session::describe(SharedMinors& minors) {
+    reopen_when_lost();
+    return ask<Description>([&]() -> Result<Description> {
+        const auto listed = list_devices();
+        if (!listed) return listed.error();
+        const Device& device = devices_.front();
+        Description seen{.generation = generation_};
         if (device.handle == nullptr) {
-            gpu::Gpu gpu{.index = index, .minor = index};
-            gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
-            inventory.gpus.push_back(std::move(gpu));
+            seen.gpu.index = seen.gpu.minor = index_.value_or(0);
+            seen.gpu.health = {gpu::Health::State::kUnhealthy, library_->text(device.problem)};
         } else {
-            inventory.gpus.push_back(read_gpu(*library_, kernel_, index, device.handle, minors,
-                                              profiles_[device.handle]));
+            seen.gpu = read_gpu(*library_, kernel_, index_.value_or(0), device.handle, minors,
+                                profiles_[device.handle]);
         }
-        const bool ok = inventory.gpus.back().health.ok();
-        answering.push_back(ok ? device.handle : nullptr);
-        lost_gpu_seen_ = lost_gpu_seen_ || !ok;
-    }
-    name_the_lost(kernel_, inventory.gpus);
-    if (links == gpu::Links::kRead) {
-        inventory.links = read_links(*library_, answering, inventory.gpus);
-    }
-    if (faults_wanted_) listen();
-    return inventory;
+        const bool well = seen.gpu.health.ok();
+        if (well) seen.handle = device.handle;
+        lost_gpu_seen_ = lost_gpu_seen_ || !well;
+        return seen;
+    });
+}
+
+Result<std::vector<std::vector<gpu::LinkScore>>> Session::links(
+    const std::vector<Description>& seen, std::atomic<std::size_t>& asking) {
+    using Scores = std::vector<std::vector<gpu::LinkScore>>;
+    return ask<Scores>([&]() -> Result<Scores> {
+        std::vector<nvmlDevice_t> answering;
+        std::vector<gpu::Gpu> gpus;
+        for (const Description& one : seen) {
+            if (one.handle != nullptr && one.generation != generation_) return Scores{};
+            answering.push_back(one.handle);
+            gpus.push_back(one.gpu);
+        }
+        return read_links(*library_, answering, gpus, asking);
+    });
 }
 
 Result<gpu::Sample> Session::sample(const gpu::Uuid& gpu) {
@@ -240,16 +257,9 @@ Result<Done> Session::set_memory_limit(const gpu::Uuid& gpu, const std::string& 
     });
 }
 
-Result<std::vector<gpu::Probe>> Session::probe(const std::vector<gpu::Uuid>& gpus) {
-    refresh_when_due();
-    auto answer = ask<std::vector<gpu::Probe>>([&]() -> Result<std::vector<gpu::Probe>> {
-        std::vector<gpu::Probe> probes;
-        probes.reserve(gpus.size());
-        for (const auto& gpu : gpus) probes.push_back(probe_one(gpu));
-        return probes;
-    });
-    if (let_go_) end();
-    return answer;
+Result<gpu::Probe> Session::probe(const gpu::Uuid& gpu) {
+    reopen_when_lost();
+    return ask<gpu::Probe>([&]() -> Result<gpu::Probe> { return probe_one(gpu); });
 }
 
 gpu::Probe Session::probe_one(const gpu::Uuid& gpu) {
@@ -290,16 +300,24 @@ void Session::listen() {
 }
 
 Result<FaultEvents::Look> Session::look_for_faults(std::chrono::milliseconds wait) {
-    if (let_go_) return FaultEvents::Look{.events = {}, .listening = false};
+    constexpr auto kDeaf = [] { return FaultEvents::Look{.events = {}, .listening = false}; };
+    // Nobody may have a GPU open that waits for a reset.
+    if (!caller_.attachment()->keeps()) return kDeaf();
     return ask<FaultEvents::Look>([&]() -> Result<FaultEvents::Look> {
-        faults_wanted_ = true;
         if (devices_.empty()) {
             auto listed = list_devices();
             if (!listed) return std::move(listed).error();
         }
         listen();
-        return faults_.look(*library_, wait);
+        auto look = faults_.look(*library_, wait);
+        if (!caller_.attachment()->keeps()) faults_.close(*library_);
+        return look;
     });
+}
+
+void Session::stop_listening() {
+    if (const auto visit = caller_.enter_again()) faults_.close(*library_);
+    faults_.forget();
 }
 
 }  // namespace aliquot::nvml

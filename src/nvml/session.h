@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,7 +16,7 @@
 #include "gpu/hardware.h"
 #include "gpu/partitioning.h"
 #include "nvml/attachment.h"
-#include "nvml/driver.h"
+#include "nvml/driver_options.h"
 #include "nvml/fault_events.h"
 #include "nvml/kernel_files.h"
 #include "nvml/library.h"
@@ -23,24 +25,48 @@
 
 namespace aliquot::nvml {
 
+/// What the driver says without a look at any GPU.
+struct Survey {
+    std::string driver_version;
+    int cuda_version = 0;
+    unsigned gpus = 0;
+};
+
+/// A GPU as its own session has seen it.
+struct Description {
+    gpu::Gpu gpu;
+    nvmlDevice_t handle = nullptr;  // nullptr: it has none, or it does not answer well
+    std::uint64_t generation = 0;   // of the hold that the handle is of
+};
+
 /// An initialised library with what is known of its GPUs: initialises on first use, again when the
 /// driver was reloaded, when GPUs came or went and some time after a GPU was lost. Shares the
 /// process's hold on the library. Used by one thread, which it may block for as long as the driver
-/// likes.
+/// likes. That of one GPU makes no call about another one, which may hang.
 class Session {
 public:
+    /// index   of the only GPU that it looks at; empty: all of them
     Session(std::shared_ptr<Attachment> attachment, std::shared_ptr<CallPosition> position,
-            const os::Root& root, DriverOptions options);
+            const os::Root& root, DriverOptions options, std::optional<unsigned> index);
 
-    Result<gpu::Inventory> enumerate(gpu::Links links);
+    /// Takes the driver anew when GPUs came or went or it was replaced.
+    Result<Survey> survey();
+    /// The session's own GPU. One that fails has Health kUnhealthy and what it could still tell.
+    Result<Description> describe(SharedMinors& minors);
+    /// As read_links. Empty when a handle means nothing any more.
+    /// asking   the GPU that is being asked, as a place in `seen`
+    Result<std::vector<std::vector<gpu::LinkScore>>> links(const std::vector<Description>& seen,
+                                                           std::atomic<std::size_t>& asking);
     Result<gpu::Sample> sample(const gpu::Uuid& gpu);
     Result<std::vector<gpu::Process>> processes(const gpu::Uuid& gpu);
     Result<gpu::ComputeMode> compute_mode(const gpu::Uuid& gpu);
     Result<Done> set_compute_mode(const gpu::Uuid& gpu, gpu::ComputeMode mode);
     Result<Done> set_memory_limit(const gpu::Uuid& gpu, const std::string& cgroup_directory,
                                   std::uint64_t bytes);
-    Result<std::vector<gpu::Probe>> probe(const std::vector<gpu::Uuid>& gpus);
+    Result<gpu::Probe> probe(const gpu::Uuid& gpu);
     Result<FaultEvents::Look> look_for_faults(std::chrono::milliseconds wait);
+    /// Listens to no GPU until it is asked to look for faults again.
+    void stop_listening();
 
     // As gpu::Partitioner; in session_partitions.cpp.
     Result<gpu::Partitions> partitions(const gpu::Uuid& gpu);
@@ -70,13 +96,13 @@ private:
     Result<Attachment::Visit> enter();
     void forget();
     void forget_devices();
-    void refresh_when_due();
+    void refresh_when_replaced();
+    void reopen_when_lost();
 
     Result<Done> list_devices();
     Answer<nvmlDevice_t> find_device(const gpu::Uuid& gpu);
     Error failed(const gpu::Uuid& gpu, nvmlReturn_t code);
     void listen();
-    Result<gpu::Inventory> look_at_all(gpu::Links links);
     gpu::Probe probe_one(const gpu::Uuid& gpu);
     Error refused(const gpu::Uuid& gpu, const std::string& subject, nvmlReturn_t code);
     Result<std::vector<gpu::PciAddress>> reset_group(const gpu::Uuid& gpu,
@@ -88,19 +114,16 @@ private:
     os::Root root_;
     KernelFiles kernel_;
     DriverOptions options_;
+    std::optional<unsigned> index_;
     std::uint64_t generation_ = 0;  // of the hold that all below was learnt by
     bool lost_gpu_seen_ = false;
     std::chrono::steady_clock::time_point ready_since_;
     std::chrono::steady_clock::time_point listening_since_;
     std::vector<gpu::PciAddress> kernel_gpus_;  // when the hold was taken, as what follows
     std::string kernel_version_;
-    std::vector<Device> devices_;  // by the driver's index
+    std::vector<Device> devices_;  // in the driver's order
     std::map<nvmlDevice_t, KnownProfiles> profiles_;
     FaultEvents faults_;
-    bool faults_wanted_ = false;
-    /// Some GPU waits for a reset to change its MIG mode, and no process may have it open then:
-    /// between two questions we have not.
-    bool let_go_ = false;
 };
 
 template <class T, class Question>

@@ -102,10 +102,8 @@ Result<gpu::Partitions> Session::partitions(const gpu::Uuid& gpu) {
 
 Result<gpu::ModeChange> Session::set_mode(const gpu::Uuid& gpu, bool enabled) {
     auto changed = ask_gpu<gpu::ModeChange>(
-        gpu, enabled ? "MIG mode on" : "MIG mode off", [&](nvmlDevice_t device) {
-            faults_.close(*library_);  // we must not be the client that is in the way
-            return set_mig_mode(*library_, device, enabled);
-        });
+        gpu, enabled ? "MIG mode on" : "MIG mode off",
+        [&](nvmlDevice_t device) { return set_mig_mode(*library_, device, enabled); });
     // Handles and minor numbers may be others now.
     if (changed && *changed == gpu::ModeChange::kDone) end();
     return changed;

@@ -47,7 +47,6 @@ AGREED_CYCLES = {
     "src/kubelet/pod_resources src/kubelet/pod_resources_reply": PART,
     "src/mig/apply src/mig/converge src/mig/survey": "the phases of one journalled change",
     "src/mig/plan src/mig/search": PART,
-    "src/nvml/driver src/nvml/session": PART,
     "src/placement/engine src/placement/state": "the state is the hidden half of the engine",
     "src/plan/plan src/plan/steps": PART,
     "src/pods/census src/pods/holder_join": PART,

@@ -35,7 +35,15 @@ public:
     void start(std::function<void()> body);
     /// Until all threads have ended.
     void join() {
-        for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].thread.join();
+        for (std::size_t i = 0;; ++i) {
+            Task* task = nullptr;
+            {
+                const std::lock_guard lock(mutex_);
+                if (i == tasks_.size()) return;
+                task = &tasks_[i];
+            }
+            task->thread.join();
+        }
     }
     void compute(std::uint64_t ns) {
         if (machine_.stalls_ppm != 0 && random_() % 1'000'000 < machine_.stalls_ppm)

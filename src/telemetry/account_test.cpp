@@ -185,6 +185,41 @@ TEST_F(SharedGpu, WithLimitsTheGuardsCountIsTaken) {
     expect_exact(device);
 }
 
+/// A tenant whose guard counts `counted` per cent of the time, and the driver 40.
+class GuardedTenant : public SharedGpu {
+protected:
+    Device run(unsigned counted, unsigned seconds) {
+        share(4);
+        world.hold("a", {"GPU-0::0"});
+        world.processes[10] = {.pod = "a", .memory_mib = 1000, .percent = 40};
+        guard_region::RegionStatus region{
+            .pod_namespace = "team", .pod = "a", .container = "main", .resource = "nvidia.com/gpu"};
+        region.devices = {{.uuid = "GPU-0", .limits = {.cap_ppm = 400'000}}};
+        world.regions = {region};
+        Device device = world.second();
+        for (unsigned i = 0; i < seconds; ++i) {
+            world.regions.front().devices.front().gpu_ns += kSecond * counted / 100;
+            device = world.second();
+        }
+        return device;
+    }
+};
+
+TEST_F(GuardedTenant, IsShownByItsGuardWhereTheDriverSaysAboutTheSame) {
+    for (const unsigned counted : {33U, 40U, 70U}) {
+        const Device device = run(counted, 30);
+        EXPECT_EQ(TestWorld::find(device, "a")->source, Source::kGuard) << counted;
+        world = {};
+    }
+}
+
+TEST_F(GuardedTenant, IsShownByTheDriverWhereItsGuardMissesWork) {
+    const Device device = run(5, 30);
+    const Tenant* const a = TestWorld::find(device, "a");
+    EXPECT_EQ(a->source, Source::kDriver);
+    EXPECT_THAT(a->amounts.utilization_ppm, Optional(400'000U));
+}
+
 TEST_F(SharedGpu, WhatATenantUsedIsKeptWhenItEnds) {
     share(2);
     world.hold("a", {"GPU-0::0"});

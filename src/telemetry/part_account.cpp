@@ -35,7 +35,8 @@ Use use_of(const Claim& claim, const Claims& claims, const PartAccount::Entry& e
     const auto guarded = guard_use(claim, entry.guard_gpu_ns);
     const bool metered = claim.guard != nullptr &&
                          (claim.guard->limits.cap_ppm != 0 || claim.guard->limits.weight != 0);
-    if (metered && guarded) return {.ns = guarded, .source = Source::kGuard};
+    if (metered && guarded && !entry.guard_check.is_missing_work())
+        return {.ns = guarded, .source = Source::kGuard};
     if (claims.uses_known)
         return {.ns = claim.process_use_ns.value_or(0), .source = Source::kDriver};
     if (guarded && claim.guard->gpu_ns > 0) return {.ns = guarded, .source = Source::kGuard};
@@ -177,7 +178,11 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
     std::uint64_t sum = claims.others_use_ns;
     std::size_t users = 0;
     for (const Claim& claim : claims.list) {
-        uses.push_back(use_of(claim, claims, entry_of(claim), sample.busy));
+        Entry& entry = entry_of(claim);
+        const auto guarded = guard_use(claim, entry.guard_gpu_ns);
+        if (guarded && claim.process_use_ns && sample.busy)
+            entry.guard_check.note(*guarded, *claim.process_use_ns, sample.busy->span_ns);
+        uses.push_back(use_of(claim, claims, entry, sample.busy));
         weights.push_back(uses.back().ns.value_or(0));
         sum += weights.back();
         if (weights.back() != 0) ++users;

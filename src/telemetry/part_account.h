@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "telemetry/busy.h"
 #include "telemetry/claims.h"
+#include "telemetry/guard_check.h"
 #include "telemetry/snapshot.h"
 
 namespace aliquot::telemetry {
@@ -43,6 +44,7 @@ public:
         bool seen = false;
         bool whole = false;
         std::optional<std::uint64_t> guard_gpu_ns;  // of its guard, at the sample before
+        GuardCheck guard_check;
     };
     [[nodiscard]] std::vector<Entry>& entries() { return entries_; }
     [[nodiscard]] std::optional<std::uint64_t> utilization_ppm() const {

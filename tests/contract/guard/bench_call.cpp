@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// guard-bench-call CASE [LIVE]: what one call costs in this process, guarded or not: the median of
+// guard-bench-call CASE [COUNT]: what one call costs in this process, guarded or not: the median of
 // 101 batches in nanoseconds, on stdout. `hold` is a neighbour: it stays until its input ends.
 #include <dlfcn.h>
 #include <sched.h>
@@ -50,10 +50,17 @@ void start() {
     CHECK_OK(FIND(cuCtxSetCurrent)(context));
 }
 
-double launch() {
+/// On streams in turn; 0: on the default stream.
+double launch(unsigned long count) {
     const auto call = FIND(cuLaunchKernel);
-    return median_ns(2000,
-                     [&] { call(nullptr, 64, 1, 1, 128, 1, 1, 0, nullptr, nullptr, nullptr); });
+    const auto create = FIND(cuStreamCreate);
+    std::vector<CUstream> streams(count == 0 ? 1 : count, nullptr);
+    for (unsigned long i = 0; i < count; ++i) CHECK_OK(create(&streams[i], CU_STREAM_NON_BLOCKING));
+    std::size_t at = 0;
+    return median_ns(2000, [&] {
+        call(nullptr, 64, 1, 1, 128, 1, 1, 0, streams[at], nullptr, nullptr);
+        if (++at == streams.size()) at = 0;
+    });
 }
 double launch_ex() {
     const auto call = FIND(cuLaunchKernelEx);
@@ -127,7 +134,7 @@ int run_case(int count, char** words) {
         ns = init();
     } else {
         start();
-        if (std::strcmp(name, "launch") == 0) ns = launch();
+        if (std::strcmp(name, "launch") == 0) ns = launch(live);
         if (std::strcmp(name, "launch-ex") == 0) ns = launch_ex();
         if (std::strcmp(name, "graph-launch") == 0) ns = graph_launch();
         if (std::strcmp(name, "alloc-free") == 0) ns = allocate_and_free(live);

@@ -88,7 +88,7 @@ private:
     [[nodiscard]] Counters::Gauges gauges() const;
 
     void keep(const std::stop_token& stop);
-    void adopt();
+    bool adopt();
     milliseconds tend(const std::stop_token& stop);
 
     const Options options_;
@@ -223,24 +223,26 @@ Counters::Gauges Controller::Running::gauges() const {
             .authority_until = authority_until_};
 }
 
-/// Shows what the Secret holds, when that can be shown; else goes on with what it has.
-void Controller::Running::adopt() {
+/// Shows what the Secret holds, when that can be shown; else goes on with what it has. False: it could
+/// not be written.
+bool Controller::Running::adopt() {
     const auto secret = secret_.store().find({options_.namespace_name, options_.secret});
-    if (secret == nullptr) return;
+    if (secret == nullptr) return true;
     const Credentials credentials = read_secret(secret->json).credentials;
-    if (!is_usable(credentials.serving, world_.now())) return;
+    if (!is_usable(credentials.serving, world_.now())) return true;
     if (auto put = files_.put(credentials.serving); !put) {
         log::error("controller.certificate_not_written", {{"reason", put.error().message}});
-        return;
+        return false;
     }
     const auto serving = http::read_certificate(credentials.serving.certificate);
     const auto authority = http::read_certificate(credentials.authority.certificate);
     if (serving) certificate_until_ = serving->valid_until;
     if (authority) authority_until_ = authority->valid_until;
-    if (has_certificate_) return;
+    if (has_certificate_) return true;
     shown_from_ = steady_.now() + kUntilShown;
     has_certificate_ = true;
     log::info("controller.has_certificate");
+    return true;
 }
 
 /// As the leader: one round. Returns how long nothing is due.
@@ -269,8 +271,9 @@ void Controller::Running::keep(const std::stop_token& stop) {
             const std::scoped_lock lock(mutex_);
             look_ = false;
         }
-        adopt();
-        const milliseconds wait = elector_.leads() ? tend(stop) : milliseconds(kLongestWait);
+        const milliseconds retry = adopt() ? milliseconds(kLongestWait) : kAfterFailure;
+        const milliseconds wait =
+            std::min(retry, elector_.leads() ? tend(stop) : milliseconds(kLongestWait));
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, stop, wait, [this] { return look_; });
     }

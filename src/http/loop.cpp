@@ -43,10 +43,14 @@ Loop::Loop(Descriptor listener, AuthWatch auth, const ServerOptions& options)
       poll_(::epoll_create1(EPOLL_CLOEXEC)),
       auth_(std::move(auth)),
       most_connections_(std::min(options.most_connections, a_quarter_of_descriptors())) {
+    if (!poll_ || wake_.descriptor() < 0) {
+        problem_ = errno;
+        return;
+    }
     for (const auto& [descriptor, id] :
          {std::pair{listener_.get(), kListener}, {wake_.descriptor(), kWake}}) {
         epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
-        ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+        if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) problem_ = errno;
     }
 }
 

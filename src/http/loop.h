@@ -34,6 +34,8 @@ public:
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
+    /// Why it could not hear of anything, as an errno; 0: it can, and may be started.
+    [[nodiscard]] int problem() const { return problem_; }
     void start(std::function<void(Job)> submit);
     /// Takes no more connections, ends those that are open within the request limit. Blocks.
     void stop();
@@ -85,6 +87,7 @@ private:
     Descriptor listener_;
     Descriptor poll_;
     Wake wake_;
+    int problem_ = 0;
     AuthWatch auth_;
     std::function<void(Job)> submit_;
     std::size_t most_connections_;

@@ -11,6 +11,7 @@
 #include "http/loop.h"
 #include "http/reply.h"
 #include "http/stream.h"
+#include "os/root.h"
 
 namespace aliquot::http {
 namespace {
@@ -35,14 +36,17 @@ public:
           port_(port_of(listener)),
           loop_(std::move(listener), std::move(auth), options),
           streams_(options.most_streams),
-          pool_(options.threads, "web-work") {
-        loop_.start([this](Job job) { submit(std::move(job)); });
-    }
+          pool_(options.threads, "web-work") {}
     ~Implementation() {
         loop_.stop();
         remove_socket_file(address_);
     }
 
+    Result<Done> start() {
+        if (loop_.problem() != 0) return os::error_from_errno(loop_.problem(), address_);
+        loop_.start([this](Job job) { submit(std::move(job)); });
+        return Done{};
+    }
     void cut_connections() { loop_.cut(); }
     [[nodiscard]] unsigned port() const { return port_; }
 
@@ -118,8 +122,10 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler ha
     auto listener = listen_on(address);
     if (!listener) return std::move(listener).error();
     try {
-        return std::unique_ptr<Server>(new Server(std::make_unique<Implementation>(
-            *std::move(listener), *std::move(auth), std::move(options), std::move(handler))));
+        auto made = std::make_unique<Implementation>(*std::move(listener), *std::move(auth),
+                                                     std::move(options), std::move(handler));
+        if (auto started = made->start(); !started) return std::move(started).error();
+        return std::unique_ptr<Server>(new Server(std::move(made)));
     } catch (const std::system_error& problem) {
         return Error{ErrorCode::kUnavailable,
                      address + ": no thread can be started: " + problem.what()};

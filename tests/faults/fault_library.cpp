@@ -3,13 +3,18 @@
 // Preloaded into a program: counts its calls that change files beneath one directory, and fails one of them once.
 //   ALIQUOT_FAULT_UNDER  the directory
 //   ALIQUOT_FAULT_LOG    a file outside of it: one line for each counted call, "write /path"
+//   ALIQUOT_FAULT_ALL    set: counts what only reads there, too, and what makes descriptors that have no path
 //   ALIQUOT_FAULT        "NUMBER:ERRNO": fails call NUMBER (from 1) with ERRNO; empty: fails none
 // A short write comes first where the number ends with "s" ("7s:28"): half of it is written, the next call fails.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,6 +34,7 @@ struct Plan {
     unsigned long number = 0;
     int error = 0;
     bool half = false;
+    bool all = false;
 };
 
 Plan read_plan() {
@@ -38,6 +44,7 @@ Plan read_plan() {
     plan.length = std::strlen(under);
     if (plan.length >= sizeof plan.under) return {};
     std::memcpy(static_cast<char*>(plan.under), under, plan.length);
+    plan.all = ::getenv("ALIQUOT_FAULT_ALL") != nullptr;
     if (const char* const log = ::getenv("ALIQUOT_FAULT_LOG")) {
         const long fd =
             ::syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -70,9 +77,8 @@ bool is_under(const char* path) {
 }
 
 /// Counts the call, and says what becomes of it.
-Verdict meet(const char* name, const char* path) {
+Verdict count(const char* name, const char* path) {
     const Plan& made = plan();
-    if (!is_under(path)) return Verdict::kGoOn;
     const unsigned long number = calls.fetch_add(1) + 1;
     if (made.log >= 0) {
         char line[700];
@@ -84,6 +90,16 @@ Verdict meet(const char* name, const char* path) {
     if (number == made.number && made.half) return Verdict::kHalf;
     const bool fails = number == made.number + (made.half ? 1 : 0);
     return fails ? Verdict::kFail : Verdict::kGoOn;
+}
+
+Verdict meet(const char* name, const char* path) {
+    return is_under(path) ? count(name, path) : Verdict::kGoOn;
+}
+
+/// A descriptor that has no path: whether it cannot be had.
+bool fails_without_path(const char* name) {
+    const Plan& made = plan();
+    return made.all && made.length > 0 && count(name, "-") == Verdict::kFail;
 }
 
 int refuse() {
@@ -134,7 +150,8 @@ bool fails_at(const char* name, int directory, const char* path) {
 }
 
 bool changes(int flags) {
-    return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_DIRECTORY)) != 0;
+    return plan().all || (flags & O_ACCMODE) != O_RDONLY ||
+           (flags & (O_CREAT | O_TRUNC | O_DIRECTORY)) != 0;
 }
 
 int open_file(int directory, const char* path, int flags, mode_t mode) {
@@ -215,7 +232,7 @@ int fchmod(int fd, mode_t mode) noexcept {
     return static_cast<int>(::syscall(SYS_fchmod, fd, mode));
 }
 void* mmap(void* place, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
-    if (fd >= 0 && (flags & MAP_SHARED) != 0 && fails("mmap", fd)) {
+    if (fd >= 0 && (plan().all || (flags & MAP_SHARED) != 0) && fails("mmap", fd)) {
         refuse();
         return MAP_FAILED;
     }
@@ -235,6 +252,34 @@ int link(const char* from, const char* to) noexcept {
 int mkdir(const char* path, mode_t mode) noexcept {
     if (fails_at("mkdir", AT_FDCWD, path)) return refuse();
     return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+int memfd_create(const char* name, unsigned flags) noexcept {
+    if (fails_without_path("memfd_create")) return refuse();
+    return static_cast<int>(::syscall(SYS_memfd_create, name, flags));
+}
+int socket(int domain, int type, int protocol) noexcept {
+    if (fails_without_path("socket")) return refuse();
+    return static_cast<int>(::syscall(SYS_socket, domain, type, protocol));
+}
+int accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
+    if (fails_without_path("accept4")) return refuse();
+    return static_cast<int>(::syscall(SYS_accept4, fd, address, length, flags));
+}
+int epoll_create1(int flags) noexcept {
+    if (fails_without_path("epoll_create1")) return refuse();
+    return static_cast<int>(::syscall(SYS_epoll_create1, flags));
+}
+int eventfd(unsigned value, int flags) noexcept {
+    if (fails_without_path("eventfd")) return refuse();
+    return static_cast<int>(::syscall(SYS_eventfd2, value, flags));
+}
+int timerfd_create(clockid_t clock, int flags) noexcept {
+    if (fails_without_path("timerfd_create")) return refuse();
+    return static_cast<int>(::syscall(SYS_timerfd_create, clock, flags));
+}
+int pipe2(int* fds, int flags) noexcept {
+    if (fails_without_path("pipe2")) return refuse();
+    return static_cast<int>(::syscall(SYS_pipe2, fds, flags));
 }
 int close(int fd) {
     const bool failed = fails("close", fd);  // Linux closes it all the same

@@ -45,9 +45,12 @@ inline std::vector<std::string> lines_of(const fs::path& path) {
 }
 
 /// Runs with the library that fails calls beneath `under`.
+/// all   counts what only reads there, too, and what makes descriptors that have no path
 inline os::Command with_fault(std::vector<std::string> argv, const fs::path& under,
-                              const fs::path& log, const Fault& fault, const fs::path& output) {
+                              const fs::path& log, const Fault& fault, const fs::path& output,
+                              bool all = false) {
     auto environment = os::current_environment();
+    if (all) environment["ALIQUOT_FAULT_ALL"] = "1";
     const std::string& before = environment["LD_PRELOAD"];
     environment["LD_PRELOAD"] =
         std::string(ALIQUOT_TEST_DIR "/libaliquot-fault.so") + (before.empty() ? "" : " " + before);
@@ -76,7 +79,9 @@ inline constexpr std::array kErrors{ENOSPC, EIO, EMFILE, EDQUOT, EROFS};
 inline std::vector<Fault> faults_for(const std::vector<std::string>& calls, unsigned step = 1) {
     std::vector<Fault> faults;
     for (unsigned i = 0; i < calls.size(); i += step) {
-        faults.push_back({.number = i + 1, .error = kErrors[(i / step) % kErrors.size()]});
+        const bool has_path = !calls[i].ends_with(" -");  // else it is only out of descriptors
+        const int error = has_path ? kErrors[(i / step) % kErrors.size()] : EMFILE;
+        faults.push_back({.number = i + 1, .error = error});
         if (calls[i].starts_with("write "))
             faults.push_back({.number = i + 1, .half = true, .error = ENOSPC});
     }

@@ -52,17 +52,18 @@ void AuthWatch::look() {
     looked_at_ = std::chrono::steady_clock::now();
     auto now = identities(auth_->access);
     if (now == seen_) return;
-    seen_ = std::move(now);
+    seen_ = now;
     Result<Access> access =
         auth_->access.file.empty() ? auth_->access : read_access(auth_->access.file);
     // Other files may be named now. Looked at before they are read, as at the start.
     if (access) seen_ = identities(*access);
     auto next = access ? admit(*access) : Result<std::shared_ptr<const Auth>>(access.error());
     if (!next) {
-        // What is used is still what the old names say; they are looked at again with the new file.
+        // What is used is still what the old names say. As they were before anything was read: a key that
+        // came just behind its certificate is a change.
         log::warning("web.reload_failed",
                      {{"reason", next.error().message}, {"kept", "what was read before"}});
-        seen_ = identities(auth_->access);
+        seen_ = std::move(now);
         return;
     }
     auth_ = *std::move(next);

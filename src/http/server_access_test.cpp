@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <fstream>
 #include <thread>
 
 #include "base/log.h"
 #include "http/auth.h"
 #include "http/server.h"
+#include "http/test_certificate.h"
 #include "http/test_client.h"
 #include "os/temporary_directory.h"
 
@@ -79,6 +82,34 @@ TEST(ServerAccess, AChangedFileCountsAndABadOneDoesNot) {
     EXPECT_FALSE(watch->current()->passwords.matches({"alice", "secret"}));
     EXPECT_EQ(lines.size(), 2U);
     log::set_sink({});
+}
+
+TEST(ServerAccess, AKeyThatReplacesAnotherWhileItIsReadIsSeen) {
+    const os::TemporaryDirectory folder;
+    const auto certificate = folder.path() / "tls.crt";
+    const auto key = folder.path() / "tls.key";
+    const auto old = TestCertificate::authority("old");
+    const auto fresh = TestCertificate::authority("new");
+    write_file(certificate, old.certificate);
+    write_file(key, old.key);
+    auto watch = AuthWatch::start(
+        {.tls = Tls{.certificate_file = certificate.native(), .key_file = key.native()}});
+    ASSERT_TRUE(watch) << watch.error().message;
+    const auto first = watch->current();
+    // Whoever reads the pipe gets the old key, and finds the new one when he looks at the name again.
+    write_file(certificate, fresh.certificate);
+    std::filesystem::remove(key);
+    ASSERT_EQ(::mkfifo(key.c_str(), 0600), 0);
+    std::thread writer([&] {
+        std::ofstream pipe(key);
+        write_file(key, fresh.key);
+        pipe << old.key;
+    });
+    watch->look();
+    writer.join();
+    EXPECT_EQ(watch->current(), first) << "a pair that does not fit";
+    watch->look();
+    EXPECT_NE(watch->current(), first) << "the new pair";
 }
 
 TEST(ServerAccess, ARunningServerFollowsItsFile) {

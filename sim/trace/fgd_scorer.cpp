@@ -15,9 +15,9 @@ using namespace placement;  // NOLINT(google-build-using-namespace)
 
 class Fgd final : public Scorer {
 public:
-    void reset(const Books& books, std::span<const TaskType> types) override {
-        types_ = typical_shapes(books, types);
-        memo_.resize(memo_bits(books.size()));
+    void reset(const NodeTable& node_table, std::span<const TaskType> types) override {
+        types_ = typical_shapes(node_table, types);
+        memo_.resize(memo_bits(node_table.size()));
         ++epoch_;
     }
 
@@ -74,7 +74,7 @@ private:
         if (!shape.mig)
             return {static_cast<std::uint16_t>(node.milli[device] - shape.milli),
                     node.free_mib(device) - shape.mib};
-        const MigProfile& profile = *Books::profile_on(node, shape);
+        const MigProfile& profile = *NodeTable::profile_on(node, shape);
         unsigned start = 0;
         while (((profile.starts >> start) & 1U) == 0 ||
                (node.milli[device] & slices_at(profile, start)) != 0)
@@ -101,8 +101,8 @@ private:
         std::uint64_t sum = node.device_sum;
         for (unsigned i = 0; i < spot.count; ++i) {
             const DeviceState state = taken(node, spot.device[i], shape);
-            sum += Books::device_hash(state.milli, state.mib, shape.mig) -
-                   Books::device_hash(node, spot.device[i]);
+            sum += NodeTable::device_hash(state.milli, state.mib, shape.mig) -
+                   NodeTable::device_hash(node, spot.device[i]);
         }
         const std::uint64_t state = state_number(sum, node.cpu - shape.cpu, node);
         StateMemo::Slot& slot = memo_.slot(state);
@@ -126,7 +126,7 @@ private:
         Choice best;
         bool any = false;
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!Books::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
+            if (!NodeTable::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
             Spot spot{.count = 1};
             spot.device[0] = static_cast<std::uint8_t>(i);
             const Key score = squeezed(before, expected_after(node, shape, spot));

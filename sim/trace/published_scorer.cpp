@@ -82,8 +82,8 @@ public:
 /// Likes nodes that already run tasks of the same kind: shares, one GPU, two, ...
 class Clustering final : public Scorer {
 public:
-    void reset(const Books& books, std::span<const TaskType> /*types*/) override {
-        kinds_.resize(books.size());
+    void reset(const NodeTable& node_table, std::span<const TaskType> /*types*/) override {
+        kinds_.resize(node_table.size());
     }
 
     Key key(const Node& node, NodeId id, const Shape& shape) override {
@@ -121,7 +121,7 @@ public:
         if (!shape.is_share()) return lowest_spot(node, shape);
         Spot spot;
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!Books::device_fits(node, i, shape)) continue;
+            if (!NodeTable::device_fits(node, i, shape)) continue;
             if (spot.count == 1 && node.milli[i] <= node.milli[spot.device[0]]) continue;
             spot.count = 1;
             spot.device[0] = static_cast<std::uint8_t>(i);
@@ -140,11 +140,11 @@ public:
     }
     Spot spot(const Node& node, NodeId id, const Shape& shape) override {
         if (!shape.is_share()) return lowest_spot(node, shape);
-        const unsigned fitting = Books::fitting_devices(node, shape);
+        const unsigned fitting = NodeTable::fitting_devices(node, shape);
         auto skip = static_cast<unsigned>((draw(node, id, shape) & 0xFFFFFFU) % fitting);
         Spot spot{.count = 1};
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!Books::device_fits(node, i, shape) || skip-- > 0) continue;
+            if (!NodeTable::device_fits(node, i, shape) || skip-- > 0) continue;
             spot.device[0] = static_cast<std::uint8_t>(i);
             break;
         }

@@ -23,16 +23,16 @@ Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 
 Result<Done> Engine::add_geometry(MigGeometry geometry) {
-    return state_->books.add_geometry(std::move(geometry));
+    return state_->node_table.add_geometry(std::move(geometry));
 }
 
 Result<NodeId> Engine::add_node(NodeSpec spec) {
-    if (spec.rank == kNoNode) spec.rank = static_cast<std::uint32_t>(state_->books.size());
+    if (spec.rank == kNoNode) spec.rank = static_cast<std::uint32_t>(state_->node_table.size());
     const std::uint32_t rank = spec.rank;
     if (state_->ranks.contains(rank))
         return Error{ErrorCode::kInvalidInput,
                      "node " + spec.name + ": rank " + std::to_string(rank) + " is taken"};
-    auto id = state_->books.add_node(std::move(spec));
+    auto id = state_->node_table.add_node(std::move(spec));
     if (!id) return id;
     state_->ranks.insert(rank);
     state_->laid_out = false;
@@ -163,8 +163,9 @@ Result<Placement> Engine::what_if(const Request& request) {
     if (!kind) return std::move(kind).error();
     auto placement = state_->choose(*good, *kind, state_->excluded_by(good->anti_affinity));
     if (placement)
-        placement->cost = state_->scorer->breakdown(
-            state_->books.node(placement->node), placement->node, state_->ranking.shape_of(*kind));
+        placement->cost =
+            state_->scorer->breakdown(state_->node_table.node(placement->node), placement->node,
+                                      state_->ranking.shape_of(*kind));
     return placement;
 }
 
@@ -176,7 +177,7 @@ std::vector<bool> Engine::admitted(const Request& request) const {
     if (!kind) return nodes;
     const Shape& shape = state_->ranking.shape_of(*kind);
     for (NodeId id = 0; id < node_count(); ++id) {
-        const Node& node = state_->books.node(id);
+        const Node& node = state_->node_table.node(id);
         const bool has_gpus = node.devices > 0 && ((shape.models >> node.model) & 1U) != 0;
         nodes[id] = state_->ranking.admits(*kind, id) && (shape.gpus == 0 || has_gpus);
     }
@@ -192,10 +193,10 @@ std::vector<Placement> Engine::alternatives(const Request& request, unsigned cou
     const Shape& shape = state_->ranking.shape_of(*kind);
     const std::vector<NodeId> excluded = state_->excluded_by(good->anti_affinity);
     for (const NodeId id : state_->ranking.best(*kind, count, excluded)) {
-        const Node& node = state_->books.node(id);
+        const Node& node = state_->node_table.node(id);
         Live live{.kind = *kind, .node = id, .spot = state_->scorer->spot(node, id, shape)};
         if (shape.mig)
-            live.spot.mig_start = state_->books.mig_start(node, live.spot.device[0], shape);
+            live.spot.mig_start = state_->node_table.mig_start(node, live.spot.device[0], shape);
         found.push_back(state_->described(0, live));
         found.back().cost = state_->scorer->breakdown(node, id, shape);
     }
@@ -231,12 +232,12 @@ void Engine::commit() {
 }
 
 std::uint32_t Engine::node_count() const {
-    return static_cast<std::uint32_t>(state_->books.size());
+    return static_cast<std::uint32_t>(state_->node_table.size());
 }
-const NodeSpec& Engine::node(NodeId id) const { return state_->books.spec(id); }
+const NodeSpec& Engine::node(NodeId id) const { return state_->node_table.spec(id); }
 
 NodeState Engine::state(NodeId id) const {
-    const Node& node = state_->books.node(id);
+    const Node& node = state_->node_table.node(id);
     NodeState free{.cpu_milli = node.cpu, .memory_mib = node.memory};
     for (unsigned i = 0; i < node.devices; ++i) {
         if (node.is_mig(i))
@@ -274,14 +275,16 @@ std::size_t Engine::live() const { return state_->live.size(); }
 std::uint64_t Engine::departures() const { return state_->departures; }
 std::span<const TaskType> Engine::workload() const { return state_->types; }
 const Options& Engine::options() const { return state_->options; }
-std::int64_t Engine::capacity_milli() const { return state_->books.capacity_milli(); }
-std::int64_t Engine::free_milli() const { return state_->books.free_milli(); }
-std::int64_t Engine::free_cpu_beside_gpus() const { return state_->books.free_cpu_beside_gpus(); }
+std::int64_t Engine::capacity_milli() const { return state_->node_table.capacity_milli(); }
+std::int64_t Engine::free_milli() const { return state_->node_table.free_milli(); }
+std::int64_t Engine::free_cpu_beside_gpus() const {
+    return state_->node_table.free_cpu_beside_gpus();
+}
 
-double Engine::fragmented_milli() const { return fragmented(state_->books, state_->types); }
+double Engine::fragmented_milli() const { return fragmented(state_->node_table, state_->types); }
 
 std::size_t Engine::memory_bytes() const {
-    return state_->books.size() * (sizeof(Node) + sizeof(NodeSpec)) + state_->ranking.bytes() +
+    return state_->node_table.size() * (sizeof(Node) + sizeof(NodeSpec)) + state_->ranking.bytes() +
            state_->scorer->bytes();
 }
 

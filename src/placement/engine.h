@@ -22,7 +22,7 @@ struct Mark {
     std::size_t position = 0;
 };
 
-/// Books of a cluster and the choice of the next place. Not thread-safe: one writer.
+/// NodeTable of a cluster and the choice of the next place. Not thread-safe: one writer.
 /// No device is ever promised more compute or memory than it has, whatever is called.
 class Engine {
 public:
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] double fragmented_milli() const;
     /// Bytes of all that grows with nodes and classes.
     [[nodiscard]] std::size_t memory_bytes() const;
-    /// Compares every cached score with a computation from nothing, and the books with the live
+    /// Compares every cached score with a computation from nothing, and the node table with the live
     /// placements. Empty: all agree; else what differs. For tests.
     [[nodiscard]] std::string self_check();
 

@@ -139,7 +139,7 @@ private:
         }
     }
 
-    /// Everything that an engine shows of its books.
+    /// Everything that an engine shows of its node_table.
     static std::string photo(const Engine& engine) {
         std::string all = std::to_string(engine.live()) + " " +
                           std::to_string(engine.free_milli()) + " " +
@@ -159,7 +159,7 @@ private:
         return all;
     }
 
-    /// From the live placements alone, without the engine's own books.
+    /// From the live placements alone, without the engine's own node_table.
     static std::string overcommitted(const Engine& engine) {
         for (NodeId node = 0; node < engine.node_count(); ++node) {
             const NodeSpec& spec = engine.node(node);

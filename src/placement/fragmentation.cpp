@@ -6,10 +6,11 @@
 
 namespace aliquot::placement {
 
-std::vector<TypicalShape> typical_shapes(const Books& books, std::span<const TaskType> types) {
+std::vector<TypicalShape> typical_shapes(const NodeTable& node_table,
+                                         std::span<const TaskType> types) {
     std::vector<TypicalShape> shapes;
     for (const TaskType& type : types)
-        shapes.push_back({books.shape_of(type.request), type.popularity});
+        shapes.push_back({node_table.shape_of(type.request), type.popularity});
     return shapes;
 }
 
@@ -49,7 +50,7 @@ double fragmented(const Node& node, std::span<const TypicalShape> types) {
             small = sum;
         } else {
             for (unsigned i = 0; i < node.devices; ++i) {
-                if (Books::device_fits(node, i, shape))
+                if (NodeTable::device_fits(node, i, shape))
                     ++fitting;
                 else
                     small += free_on(node, i);
@@ -67,10 +68,11 @@ double fragmented(const Node& node, std::span<const TypicalShape> types) {
     return sum;
 }
 
-double fragmented(const Books& books, std::span<const TaskType> types) {
-    const std::vector<TypicalShape> shapes = typical_shapes(books, types);
+double fragmented(const NodeTable& node_table, std::span<const TaskType> types) {
+    const std::vector<TypicalShape> shapes = typical_shapes(node_table, types);
     double sum = 0;
-    for (NodeId id = 0; id < books.size(); ++id) sum += fragmented(books.node(id), shapes);
+    for (NodeId id = 0; id < node_table.size(); ++id)
+        sum += fragmented(node_table.node(id), shapes);
     return sum;
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "placement/books.h"
+#include "placement/node_table.h"
 #include "placement/workload.h"
 
 namespace aliquot::placement {
@@ -15,7 +15,8 @@ struct TypicalShape {
     double popularity = 0;
 };
 
-std::vector<TypicalShape> typical_shapes(const Books& books, std::span<const TaskType> types);
+std::vector<TypicalShape> typical_shapes(const NodeTable& node_table,
+                                         std::span<const TaskType> types);
 
 /// Free compute of one device in milli; in MIG mode by its share of free slices.
 double free_on(const Node& node, unsigned device);
@@ -25,6 +26,6 @@ double free_on(const Node& node, unsigned device);
 double fragmented(const Node& node, std::span<const TypicalShape> types);
 
 /// The same over all nodes, from nothing.
-double fragmented(const Books& books, std::span<const TaskType> types);
+double fragmented(const NodeTable& node_table, std::span<const TaskType> types);
 
 }  // namespace aliquot::placement

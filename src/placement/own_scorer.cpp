@@ -30,20 +30,21 @@ public:
     explicit Own(const Weights& weights)
         : weights_(weights), scarcity_(static_cast<int>(std::lround(weights.scarcity * 4))) {}
 
-    void reset(const Books& books, std::span<const TaskType> types) override {
-        books_ = &books;
+    void reset(const NodeTable& node_table, std::span<const TaskType> types) override {
+        node_table_ = &node_table;
         ++resets_;
-        table_.reset(books, types, weights_.size);
-        memo_.resize(memo_bits(books.size()));
+        table_.reset(node_table, types, weights_.size);
+        memo_.resize(memo_bits(node_table.size()));
         usable_weight_.assign(table_.count(), 0);
         for (unsigned i = 0; i < table_.count(); ++i)
             usable_weight_[i] =
                 std::llround(weights_.fragmentation * table_.type(i).weight * (1 << kWeightBits));
         in_cluster_.assign(table_.count(), 0);
-        order_step_ = std::llround(weights_.order * 256.0 * 65536 /
-                                   static_cast<double>(std::max<std::size_t>(books.size(), 1)));
+        order_step_ =
+            std::llround(weights_.order * 256.0 * 65536 /
+                         static_cast<double>(std::max<std::size_t>(node_table.size(), 1)));
         prices_.clear();
-        for (NodeId id = 0; id < books.size(); ++id) entered(books.node(id), id);
+        for (NodeId id = 0; id < node_table.size(); ++id) entered(node_table.node(id), id);
         changes_ = 0;
         price_again(true);
     }
@@ -114,9 +115,9 @@ private:
         std::uint16_t milli = node.milli[device];
         std::int32_t mib = node.free_mib(device);
         if (shape.mig) {
-            const unsigned start = books_->mig_start(node, device, shape);
-            milli = static_cast<std::uint16_t>(milli |
-                                               slices_at(*Books::profile_on(node, shape), start));
+            const unsigned start = node_table_->mig_start(node, device, shape);
+            milli = static_cast<std::uint16_t>(
+                milli | slices_at(*NodeTable::profile_on(node, shape), start));
         } else if (shape.is_whole()) {
             milli = 0;
             mib = 0;
@@ -124,7 +125,8 @@ private:
             milli = static_cast<std::uint16_t>(milli - shape.milli);
             mib -= shape.mib;
         }
-        device_sum += Books::device_hash(milli, mib, shape.mig) - Books::device_hash(node, device);
+        device_sum +=
+            NodeTable::device_hash(milli, mib, shape.mig) - NodeTable::device_hash(node, device);
         return table_.row(node, milli, mib, shape.mig);
     }
 
@@ -229,7 +231,7 @@ private:
         Choice best;
         bool any = false;
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!Books::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
+            if (!NodeTable::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
             Spot spot{.count = 1};
             spot.device[0] = static_cast<std::uint8_t>(i);
             const std::int64_t cost =
@@ -249,11 +251,11 @@ private:
     }
 
     std::int64_t price_cost(NodeId id) const {
-        return std::llround(weights_.price * books_->spec(id).milli_price_per_hour / 1000.0 *
+        return std::llround(weights_.price * node_table_->spec(id).milli_price_per_hour / 1000.0 *
                             (1 << kKeyBits));
     }
     std::int64_t power_cost(NodeId id) const {
-        return std::llround(weights_.power * books_->spec(id).idle_watts * (1 << kKeyBits));
+        return std::llround(weights_.power * node_table_->spec(id).idle_watts * (1 << kKeyBits));
     }
     /// Waking an idle node costs its price and its idle power.
     [[nodiscard]] std::int64_t fixed_cost(const Node& node, NodeId id,
@@ -269,7 +271,7 @@ private:
 
     Weights weights_;
     int scarcity_;
-    const Books* books_ = nullptr;
+    const NodeTable* node_table_ = nullptr;
     TypeTable table_;
     StateMemo memo_;
     std::vector<std::int64_t> usable_weight_;  // per type and milli
@@ -298,7 +300,7 @@ void Own::price_again(bool adopt) {
     std::int64_t moved = 0;
     std::int64_t all = 0;
     const double tasks = table_.mean_demand() > 0
-                             ? static_cast<double>(books_->free_milli()) / table_.mean_demand()
+                             ? static_cast<double>(node_table_->free_milli()) / table_.mean_demand()
                              : 0;
     for (unsigned i = 0; i < table_.count(); ++i) {
         const TypeTable::Type& type = table_.type(i);
@@ -323,9 +325,9 @@ void Own::price_again(bool adopt) {
 
 /// Whole GPUs out of as few link groups as possible, small remainders first.
 Spot Own::linked_spot(const Node& node, const Shape& shape) const {
-    const NodeId id = static_cast<NodeId>(&node - &books_->node(0));
-    if (shape.gpus == 1 || id >= books_->size()) return lowest_spot(node, shape);
-    const auto& group = books_->spec(id).link_group;
+    const NodeId id = static_cast<NodeId>(&node - &node_table_->node(0));
+    if (shape.gpus == 1 || id >= node_table_->size()) return lowest_spot(node, shape);
+    const auto& group = node_table_->spec(id).link_group;
     std::array<unsigned, 256> free{};
     for (unsigned i = 0; i < node.devices; ++i) free[group[i]] += node.is_whole(i) ? 1U : 0U;
     Spot spot;

@@ -48,7 +48,7 @@ TEST(Patience, AShareThatWouldLeaveARestWaitsWhenTheClusterIsNearlyFull) {
     EXPECT_FALSE(had_better_wait(engine, share(810)));  // 85 %
     fill(engine, 1);
     EXPECT_TRUE(had_better_wait(engine, share(810)));
-    EXPECT_TRUE(engine.place(share(810)));  // the books are as they were: it still fits
+    EXPECT_TRUE(engine.place(share(810)));  // the node table is as it was: it still fits
 }
 
 TEST(Patience, WhatLeavesNothingBehindDoesNotWait) {

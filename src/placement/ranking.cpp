@@ -56,7 +56,7 @@ ClassId Ranking::class_of(const Request& request) {
     kind->request = request;
     kind->request.anti_affinity.clear();
     kind->request.movable = false;
-    kind->shape = books_.shape_of(request);
+    kind->shape = node_table_.shape_of(request);
     kind->used = ++uses_;
     auto id = static_cast<ClassId>(kinds_.size());
     if (unused_.empty()) {
@@ -108,21 +108,21 @@ Ranking::Order& Ranking::order_of(const Kind& kind) {
 }
 
 bool Ranking::admits(ClassId id, NodeId node) const {
-    return labels_admit(kinds_[id]->request, books_.spec(node));
+    return labels_admit(kinds_[id]->request, node_table_.spec(node));
 }
 
 void Ranking::admit_all(Order& order) const {
     order.admitted.assign((at_position_.size() + 63) / 64, 0);
     for (std::size_t position = 0; position < at_position_.size(); ++position)
-        if (labels_admit(order.request, books_.spec(at_position_[position])))
+        if (labels_admit(order.request, node_table_.spec(at_position_[position])))
             order.admitted[position / 64] |= 1ULL << (position % 64);
 }
 
 void Ranking::rate(Order& order, NodeId id) {
-    const Node& node = books_.node(id);
+    const Node& node = node_table_.node(id);
     const std::size_t position = node.position;
     KeyTree::Key key = KeyTree::kNone;
-    if (Books::fits(node, order.shape) &&
+    if (NodeTable::fits(node, order.shape) &&
         ((order.admitted[position / 64] >> (position % 64)) & 1U) != 0)
         key = std::max(scorer_.key(node, id, order.shape), KeyTree::kNone + 1);
     order.keys.set(position, key);
@@ -145,10 +145,10 @@ void Ranking::catch_up(Order& order, std::size_t most) {
         if (order.cursor + kAhead < end) {
             const NodeId later = log_[order.cursor + kAhead - log_base_];
             __builtin_prefetch(&last_change_[later]);
-            __builtin_prefetch(&books_.node(later));
+            __builtin_prefetch(&node_table_.node(later));
         }
         const NodeId node = log_[order.cursor - log_base_];
-        if (last_change_[node] != order.cursor || books_.node(node).position >= order.scanned)
+        if (last_change_[node] != order.cursor || node_table_.node(node).position >= order.scanned)
             continue;
         rate(order, node);
         --most;
@@ -158,7 +158,7 @@ void Ranking::catch_up(Order& order, std::size_t most) {
 void Ranking::prepare(Order& order) {
     if (order.cold) {
         admit_all(order);
-        order.shape = books_.shape_of(order.request);
+        order.shape = node_table_.shape_of(order.request);
         order.keys = KeyTree();
         order.keys.resize(at_position_.size());
         order.cold = false;
@@ -179,8 +179,8 @@ std::size_t Ranking::pick_by_scan(const Order& order, const Shape& shape) const 
     for (std::size_t position = 0; position < order.scanned; ++position) {
         const KeyTree::Key key = order.keys.at(position);
         if (key == KeyTree::kNone || (best != kNone && key <= order.keys.at(best))) continue;
-        const Node& node = books_.node(at_position_[position]);
-        if (node.memory >= shape.memory && Books::fits(node, order.shape)) best = position;
+        const Node& node = node_table_.node(at_position_[position]);
+        if (node.memory >= shape.memory && NodeTable::fits(node, order.shape)) best = position;
     }
     return best;
 }
@@ -200,7 +200,7 @@ std::size_t Ranking::pick(Order& order, const Shape& shape, Hidden& hidden) {
             rate(order, node);
             if (order.keys.at(top.position) != top.key) continue;
         }
-        if (books_.node(node).memory >= shape.memory) return top.position;
+        if (node_table_.node(node).memory >= shape.memory) return top.position;
         hidden.emplace_back(top.position, top.key);
         order.keys.set(top.position, KeyTree::kNone);
         if (++passed == kMostHidden && order.scanned == at_position_.size()) {
@@ -246,16 +246,18 @@ void Ranking::changed(NodeId node) {
 }
 
 void Ranking::forget() {
-    at_position_.resize(books_.size());
+    at_position_.resize(node_table_.size());
     std::iota(at_position_.begin(), at_position_.end(), 0U);
-    std::sort(at_position_.begin(), at_position_.end(),
-              [&](NodeId a, NodeId b) { return books_.spec(a).rank < books_.spec(b).rank; });
+    std::sort(at_position_.begin(), at_position_.end(), [&](NodeId a, NodeId b) {
+        return node_table_.spec(a).rank < node_table_.spec(b).rank;
+    });
     for (std::size_t position = 0; position < at_position_.size(); ++position)
-        books_.node(at_position_[position]).position = static_cast<std::uint32_t>(position);
-    last_change_.resize(books_.size(), 0);
-    if (books_.size() > kSmallCluster) log_.reserve(most_logged());  // no pause to grow it later
-    for (const auto& kind : kinds_)                                  // a model may be new
-        if (kind != nullptr) kind->shape = books_.shape_of(kind->request);
+        node_table_.node(at_position_[position]).position = static_cast<std::uint32_t>(position);
+    last_change_.resize(node_table_.size(), 0);
+    if (node_table_.size() > kSmallCluster)
+        log_.reserve(most_logged());  // no pause to grow it later
+    for (const auto& kind : kinds_)   // a model may be new
+        if (kind != nullptr) kind->shape = node_table_.shape_of(kind->request);
     for (Order* order : order_list_) order->cold = true;
 }
 
@@ -284,15 +286,15 @@ std::string Ranking::self_check() {
         catch_up(*order, kNone);
         if (order->scanned < at_position_.size()) continue;  // too far behind: all rated anew
         for (const NodeId id : at_position_) {
-            const Node& node = books_.node(id);
+            const Node& node = node_table_.node(id);
             const KeyTree::Key kept = order->keys.at(node.position);
-            const bool fits =
-                labels_admit(order->request, books_.spec(id)) && Books::fits(node, order->shape);
+            const bool fits = labels_admit(order->request, node_table_.spec(id)) &&
+                              NodeTable::fits(node, order->shape);
             const KeyTree::Key fresh =
                 fits ? std::max(scorer_.key(node, id, order->shape), KeyTree::kNone + 1)
                      : KeyTree::kNone;
             if (kept != fresh)
-                return "node " + books_.spec(id).name + ": kept key " + std::to_string(kept) +
+                return "node " + node_table_.spec(id).name + ": kept key " + std::to_string(kept) +
                        ", computed " + std::to_string(fresh);
         }
     }

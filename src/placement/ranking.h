@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "placement/books.h"
 #include "placement/key_tree.h"
+#include "placement/node_table.h"
 #include "placement/scorer.h"
 
 namespace aliquot::placement {
@@ -25,7 +25,7 @@ using ClassId = std::uint32_t;
 /// exact.
 class Ranking {
 public:
-    Ranking(Books& books, Scorer& scorer) : books_(books), scorer_(scorer) {}
+    Ranking(NodeTable& node_table, Scorer& scorer) : node_table_(node_table), scorer_(scorer) {}
 
     static constexpr std::size_t kScan = 16'384;  // nodes up to which every answer is exact
     static constexpr std::size_t kPart =
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool admits(ClassId id, NodeId node) const;
     /// Best node first; at most `count`; none of `excluded`.
     std::vector<NodeId> best(ClassId id, unsigned count, std::span<const NodeId> excluded);
-    /// The books of this node have changed.
+    /// The node_table of this node have changed.
     void changed(NodeId node);
     /// Nodes, order or scores are new: forget all keys.
     void forget();
@@ -92,7 +92,7 @@ private:
     std::size_t pick(Order& order, const Shape& shape, Hidden& hidden);
     std::size_t pick_by_scan(const Order& order, const Shape& shape) const;
 
-    Books& books_;
+    NodeTable& node_table_;
     Scorer& scorer_;
     std::map<Request, ClassId, Less> known_;
     std::vector<std::unique_ptr<Kind>> kinds_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why nothing fits, and whether the books and the cached keys are right.
+// Why nothing fits, and whether the node table and the cached keys are right.
 #include <algorithm>
 
 #include "placement/state.h"
@@ -27,11 +27,11 @@ std::int64_t most_free(const Node& node, bool memory) {
 
 std::uint64_t hash_of(const DeviceState& device) {
     const std::int32_t milli = device.mig ? device.mig_mask : device.milli;
-    return Books::device_hash(static_cast<std::uint32_t>(milli), device.mib, device.mig);
+    return NodeTable::device_hash(static_cast<std::uint32_t>(milli), device.mib, device.mig);
 }
 
 Miss gpu_miss(const Node& node, const Shape& shape) {
-    const unsigned fitting = Books::fitting_devices(node, shape);
+    const unsigned fitting = NodeTable::fitting_devices(node, shape);
     if (shape.mig) return {1, "has no room for MIG " + shape.mig_profile};
     if (shape.is_whole()) {
         const unsigned missing = shape.gpus - fitting;
@@ -58,7 +58,7 @@ Refusal Engine::refusal(const Request& request) const {
     const std::vector<NodeId> excluded = state_->excluded_by(good->anti_affinity);
     double nearest = 0;
     for (NodeId id = 0; id < why.nodes; ++id) {
-        const Node& node = state_->books.node(id);
+        const Node& node = state_->node_table.node(id);
         if (shape.gpus > 0 &&
             (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0)) {
             ++why.model;
@@ -72,14 +72,14 @@ Refusal Engine::refusal(const Request& request) const {
             ++why.affinity;
             continue;
         }
-        if (Books::fits(node, shape)) continue;
+        if (NodeTable::fits(node, shape)) continue;
         Miss miss;
         std::string words;
         const auto add = [&](double part, const std::string& text) {
             miss.part += part;
             words += (words.empty() ? "" : ", ") + text;
         };
-        const bool gpu = Books::fitting_devices(node, shape) < shape.gpus;
+        const bool gpu = NodeTable::fitting_devices(node, shape) < shape.gpus;
         if (gpu) {
             const Miss lacking = gpu_miss(node, shape);
             add(lacking.part, lacking.words);
@@ -94,7 +94,7 @@ Refusal Engine::refusal(const Request& request) const {
         if (why.nearest != kNoNode && miss.part >= nearest) continue;
         nearest = miss.part;
         why.nearest = id;
-        why.nearest_miss = state_->books.spec(id).name + ": " + words;
+        why.nearest_miss = state_->node_table.spec(id).name + ": " + words;
     }
     return why;
 }
@@ -108,7 +108,7 @@ std::vector<PlacementId> Engine::blockers(const Request& request) const {
     const Shape& shape = state_->ranking.shape_of(*kind);
     const std::vector<NodeId> excluded = state_->excluded_by(good->anti_affinity);
     for (NodeId id = 0; id < node_count(); ++id) {
-        const Node& node = state_->books.node(id);
+        const Node& node = state_->node_table.node(id);
         if (shape.gpus > 0 &&
             (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0))
             continue;
@@ -121,8 +121,8 @@ std::vector<PlacementId> Engine::blockers(const Request& request) const {
             if (node.cpu + leaving.cpu < shape.cpu || node.memory + leaving.memory < shape.memory)
                 continue;
             Node without = node;
-            Books::put_back(without, leaving, live.spot);
-            if (Books::fits(without, shape)) found.push_back(there);
+            NodeTable::put_back(without, leaving, live.spot);
+            if (NodeTable::fits(without, shape)) found.push_back(there);
         }
     }
     std::sort(found.begin(), found.end());
@@ -139,7 +139,7 @@ Result<Placement> Engine::elsewhere(PlacementId id) {
     auto where = state_->choose(state_->ranking.request_of(live.kind), live.kind, excluded);
     if (where) {
         where->id = id;
-        where->cost = state_->scorer->breakdown(state_->books.node(where->node), where->node,
+        where->cost = state_->scorer->breakdown(state_->node_table.node(where->node), where->node,
                                                 state_->ranking.shape_of(live.kind));
     }
     return where;
@@ -147,7 +147,7 @@ Result<Placement> Engine::elsewhere(PlacementId id) {
 
 std::string Engine::self_check() {
     state_->lay_out();
-    // The books from nothing: every node empty, every live placement taken.
+    // The node_table from nothing: every node empty, every live placement taken.
     std::vector<NodeState> fresh;
     for (NodeId id = 0; id < node_count(); ++id) {
         const NodeSpec& spec = node(id);
@@ -168,7 +168,7 @@ std::string Engine::self_check() {
             DeviceState& device = state.devices[live.spot.device[i]];
             if (shape.mig) {
                 const MigProfile& profile =
-                    *Books::profile_on(state_->books.node(live.node), shape);
+                    *NodeTable::profile_on(state_->node_table.node(live.node), shape);
                 const std::uint8_t slices = slices_at(profile, live.spot.mig_start);
                 if ((device.mig_mask & slices) != 0)
                     return node(live.node).name + ": two MIG instances on one slice";
@@ -182,8 +182,8 @@ std::string Engine::self_check() {
     }
     for (NodeId id = 0; id < node_count(); ++id) {
         if (fresh[id] != state(id))
-            return node(id).name + ": the books disagree with its live placements";
-        const Node& kept = state_->books.node(id);
+            return node(id).name + ": the node table disagrees with its live placements";
+        const Node& kept = state_->node_table.node(id);
         std::uint64_t sum = 0;
         for (unsigned i = 0; i < kept.devices; ++i) sum += hash_of(fresh[id].devices[i]);
         if (sum != kept.device_sum) return node(id).name + ": the hash of its state is wrong";

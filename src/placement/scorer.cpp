@@ -5,7 +5,7 @@
 
 namespace aliquot::placement {
 
-void Scorer::reset(const Books& /*books*/, std::span<const TaskType> /*types*/) {}
+void Scorer::reset(const NodeTable& /*node_table*/, std::span<const TaskType> /*types*/) {}
 Spot Scorer::spot(const Node& node, NodeId /*id*/, const Shape& shape) {
     return tightest_spot(node, shape);
 }
@@ -20,7 +20,7 @@ void Scorer::entered(const Node& /*node*/, NodeId /*id*/) {}
 Spot lowest_spot(const Node& node, const Shape& shape) {
     Spot spot;
     for (unsigned i = 0; i < node.devices && spot.count < shape.gpus; ++i)
-        if (Books::device_fits(node, i, shape))
+        if (NodeTable::device_fits(node, i, shape))
             spot.device[spot.count++] = static_cast<std::uint8_t>(i);
     return spot;
 }
@@ -30,7 +30,7 @@ Spot tightest_spot(const Node& node, const Shape& shape) {
     Spot spot;
     std::int64_t least = 0;
     for (unsigned i = 0; i < node.devices; ++i) {
-        if (!Books::device_fits(node, i, shape)) continue;
+        if (!NodeTable::device_fits(node, i, shape)) continue;
         const std::int64_t left = shape.mig
                                       ? 8 - std::popcount(static_cast<std::uint8_t>(node.milli[i]))
                                   : shape.milli == 0 ? node.mib[i]

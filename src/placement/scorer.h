@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "placement/books.h"
 #include "placement/key_tree.h"
+#include "placement/node_table.h"
 #include "placement/placement.h"
 
 namespace aliquot::placement {
@@ -24,18 +24,18 @@ public:
     virtual ~Scorer() = default;
 
     /// The target workload, or a new set of nodes: forget everything derived.
-    virtual void reset(const Books& books, std::span<const TaskType> types);
+    virtual void reset(const NodeTable& node_table, std::span<const TaskType> types);
     /// The node must fit the shape.
     virtual Key key(const Node& node, NodeId id, const Shape& shape) = 0;
     /// Where on that node; the node must fit the shape.
     virtual Spot spot(const Node& node, NodeId id, const Shape& shape);
     virtual Breakdown breakdown(const Node& node, NodeId id, const Shape& shape);
-    /// Called before and after the books change one node.
+    /// Called before and after the node table changes one node.
     virtual void leaving(const Node& node, const Shape& shape, int sign, NodeId id);
     virtual void entered(const Node& node, NodeId id);
     /// Grows whenever all keys have to be computed again.
     [[nodiscard]] virtual std::uint32_t epoch() const { return 0; }
-    /// Global state beside the books, for undo.
+    /// Global state beside the node table, for undo.
     virtual std::uint32_t save() { return 0; }
     virtual void restore(std::uint32_t /*saved*/) {}
     virtual void forget_saved() {}

@@ -16,16 +16,16 @@ std::unique_ptr<Scorer> scorer_of(const Options& options) {
 }  // namespace
 
 Engine::State::State(Options chosen)
-    : options(chosen), scorer(scorer_of(options)), ranking(books, *scorer) {
+    : options(chosen), scorer(scorer_of(options)), ranking(node_table, *scorer) {
     options.learn_every = std::max(options.learn_every, 1U);
 }
 
 void Engine::State::lay_out() {
     if (laid_out) return;
-    on_node.resize(books.size());
-    live.reserve(books.size() * 8);  // no pause for growth in a running cluster
+    on_node.resize(node_table.size());
+    live.reserve(node_table.size() * 8);  // no pause for growth in a running cluster
     ranking.forget();
-    scorer->reset(books, types);
+    scorer->reset(node_table, types);
     laid_out = true;
 }
 
@@ -43,19 +43,19 @@ std::vector<NodeId> Engine::State::excluded_by(const std::string& anti_affinity)
     return nodes;
 }
 
-void Engine::State::move_books(const Live& one, int sign) {
+void Engine::State::move_resources(const Live& one, int sign) {
     const Shape& shape = ranking.shape_of(one.kind);
-    scorer->leaving(books.node(one.node), shape, sign, one.node);
+    scorer->leaving(node_table.node(one.node), shape, sign, one.node);
     if (sign > 0)
-        books.take(one.node, shape, one.spot);
+        node_table.take(one.node, shape, one.spot);
     else
-        books.give(one.node, shape, one.spot);
-    scorer->entered(books.node(one.node), one.node);
+        node_table.give(one.node, shape, one.spot);
+    scorer->entered(node_table.node(one.node), one.node);
     ranking.changed(one.node);
 }
 
 void Engine::State::enter(PlacementId id, Live one) {
-    move_books(one, 1);
+    move_resources(one, 1);
     ranking.hold(one.kind);
     on_node[one.node].push_back(id);
     if (!one.anti_affinity.empty()) ++keep_apart[one.anti_affinity][one.node];
@@ -66,7 +66,7 @@ Live Engine::State::leave(PlacementId id) {
     const auto found = live.find(id);
     Live one = std::move(found->second);
     live.erase(found);
-    move_books(one, -1);
+    move_resources(one, -1);
     ranking.drop(one.kind);
     std::vector<PlacementId>& here = on_node[one.node];
     *std::find(here.begin(), here.end(), id) = here.back();
@@ -95,7 +95,7 @@ Error Engine::State::no_room(const Request& request) const {
                 " milli GPU";
     if (request.mib > 0) what += " with " + std::to_string(request.mib) + " MiB";
     return {ErrorCode::kUnavailable,
-            "no node of " + std::to_string(books.size()) + " has room for " + what};
+            "no node of " + std::to_string(node_table.size()) + " has room for " + what};
 }
 
 Result<Placement> Engine::State::choose(const Request& request, ClassId kind,
@@ -103,29 +103,29 @@ Result<Placement> Engine::State::choose(const Request& request, ClassId kind,
     const std::vector<NodeId> found = ranking.best(kind, 1, excluded);
     if (found.empty()) return no_room(request);
     const Shape& shape = ranking.shape_of(kind);
-    const Node& node = books.node(found[0]);
+    const Node& node = node_table.node(found[0]);
     Live one{.kind = kind, .node = found[0], .spot = scorer->spot(node, found[0], shape)};
-    if (shape.mig) one.spot.mig_start = books.mig_start(node, one.spot.device[0], shape);
+    if (shape.mig) one.spot.mig_start = node_table.mig_start(node, one.spot.device[0], shape);
     return described(0, one);
 }
 
 Result<Live> Engine::State::live_of(const Request& request, const Placement& where) {
     auto kind = kind_of(request);
     if (!kind) return std::move(kind).error();
-    if (where.node >= books.size())
+    if (where.node >= node_table.size())
         return Error{ErrorCode::kConflict, "node number " + std::to_string(where.node) +
-                                               ": there are " + std::to_string(books.size())};
+                                               ": there are " + std::to_string(node_table.size())};
     Live one{.kind = *kind,
              .node = where.node,
              .movable = request.movable,
              .anti_affinity = request.anti_affinity};
     one.spot.mig_start = where.mig_start;
-    const std::string& name = books.spec(where.node).name;
+    const std::string& name = node_table.spec(where.node).name;
     if (where.devices.size() > kMostDevices)
         return Error{ErrorCode::kConflict, "node " + name + ": too many devices"};
     for (const std::uint8_t device : where.devices) one.spot.device[one.spot.count++] = device;
     if (!ranking.admits(*kind, where.node) ||
-        !Books::fits_at(books.node(where.node), ranking.shape_of(*kind), one.spot))
+        !NodeTable::fits_at(node_table.node(where.node), ranking.shape_of(*kind), one.spot))
         return Error{ErrorCode::kConflict,
                      "node " + name + ": the request does not fit there any more"};
     const std::vector<NodeId> excluded = excluded_by(request.anti_affinity);
@@ -164,7 +164,7 @@ Result<Placement> Engine::State::place(const Request& request) {
         return placement;
     }
     const Shape& shape = ranking.shape_of(*kind);
-    placement->cost = scorer->breakdown(books.node(placement->node), placement->node, shape);
+    placement->cost = scorer->breakdown(node_table.node(placement->node), placement->node, shape);
     placement->id = next_id++;
     Live one{.kind = *kind,
              .node = placement->node,
@@ -218,7 +218,7 @@ void Engine::State::learn(const Request& request) {
     if (history.arrivals() % options.learn_every != 0 && !types.empty()) return;
     types = history.types();
     lay_out();
-    scorer->reset(books, types);
+    scorer->reset(node_table, types);
 }
 
 }  // namespace aliquot::placement

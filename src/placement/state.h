@@ -12,7 +12,7 @@
 
 namespace aliquot::placement {
 
-/// A placement in the books.
+/// A placement in the node table.
 struct Live {
     ClassId kind = 0;
     NodeId node = kNoNode;
@@ -45,7 +45,7 @@ struct Engine::State {
     [[nodiscard]] std::vector<NodeId> excluded_by(const std::string& anti_affinity) const;
     void enter(PlacementId id, Live live);
     Live leave(PlacementId id);
-    void move_books(const Live& live, int sign);
+    void move_resources(const Live& live, int sign);
     Result<Placement> choose(const Request& request, ClassId kind,
                              const std::vector<NodeId>& excluded);
     Result<Placement> place(const Request& request);
@@ -61,7 +61,7 @@ struct Engine::State {
     [[nodiscard]] Error no_room(const Request& request) const;
 
     Options options;
-    Books books;
+    NodeTable node_table;
     std::unique_ptr<Scorer> scorer;
     Ranking ranking;
     std::vector<TaskType> types;

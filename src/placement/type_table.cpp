@@ -13,10 +13,10 @@ constexpr double kSmallest = 50;            // milli: still smaller types weigh 
 constexpr std::int64_t kMemorySteps = 256;  // of a device, in which rows tell free memory apart
 constexpr std::int64_t kMostRoom = 1000;    // parts of tasks on one device, for the 16-bit sums
 
-std::int32_t typical_device_mib(const Books& books, std::uint64_t models) {
+std::int32_t typical_device_mib(const NodeTable& node_table, std::uint64_t models) {
     std::int32_t most = 0;
-    for (NodeId id = 0; id < books.size(); ++id) {
-        const Node& node = books.node(id);
+    for (NodeId id = 0; id < node_table.size(); ++id) {
+        const Node& node = node_table.node(id);
         if (node.devices > 0 && ((models >> node.model) & 1U) != 0)
             most = std::max(most, node.device_mib);
     }
@@ -34,11 +34,13 @@ double power_of(double x, int quarters) {
     return quarters < 0 ? 1 / whole : whole;
 }
 
-void TypeTable::reset(const Books& books, std::span<const TaskType> types, double size_exponent) {
+void TypeTable::reset(const NodeTable& node_table, std::span<const TaskType> types,
+                      double size_exponent) {
     types_.clear();
     by_memory_ = false;
     for (const TaskType& type : types.first(std::min<std::size_t>(types.size(), kMostTypes))) {
-        types_.push_back({.shape = books.shape_of(type.request), .popularity = type.popularity});
+        types_.push_back(
+            {.shape = node_table.shape_of(type.request), .popularity = type.popularity});
         by_memory_ = by_memory_ || type.request.mib > 0;
     }
     rows_.clear();
@@ -46,7 +48,7 @@ void TypeTable::reset(const Books& books, std::span<const TaskType> types, doubl
     free_.clear();
     waste_.clear();
     known_.clear();
-    models_.assign(books.model_count(), {});
+    models_.assign(node_table.model_count(), {});
     for (std::size_t model = 0; model < models_.size(); ++model) {
         Model& list = models_[model];
         list.plain.fill(kUnmade);
@@ -60,12 +62,12 @@ void TypeTable::reset(const Books& books, std::span<const TaskType> types, doubl
         list.blocks =
             static_cast<unsigned>((list.types.size() + kBlockOfTypes - 1) / kBlockOfTypes);
     }
-    weigh(books, size_exponent);
+    weigh(node_table, size_exponent);
     nest();
     expect_waste();
 }
 
-void TypeTable::weigh(const Books& books, double size_exponent) {
+void TypeTable::weigh(const NodeTable& node_table, double size_exponent) {
     const int quarters = static_cast<int>(std::lround(size_exponent * 4));
     double sum = 0;
     mean_demand_ = 0;
@@ -76,7 +78,7 @@ void TypeTable::weigh(const Books& books, double size_exponent) {
             for (const MigProfile* profile : shape.profiles)
                 if (profile != nullptr) part = std::max<double>(part, profile->milli);
         } else if (shape.mib > 0 && !shape.is_whole()) {
-            const std::int32_t mib = typical_device_mib(books, shape.models);
+            const std::int32_t mib = typical_device_mib(node_table, shape.models);
             if (mib > 0) part = std::max(part, std::min(1000.0, 1000.0 * shape.mib / mib));
         }
         type.size = part * shape.gpus;
@@ -141,7 +143,7 @@ TypeTable::Row TypeTable::row(const Node& node, std::uint16_t milli, std::int32_
 
 TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::int32_t mib,
                                    bool mig) {
-    Node one;  // a node with this device alone, to ask the books' own test
+    Node one;  // a node with this device alone, to ask the node table's own test
     one.devices = 1;
     one.model = node.model;
     one.device_mib = node.device_mib;
@@ -167,12 +169,12 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     std::int16_t* room = usable + stride;
     for (std::size_t i = 0; i < list.types.size(); ++i) {
         const Shape& shape = types_[list.types[i]].shape;
-        if (!Books::device_fits(one, 0, shape)) continue;
+        if (!NodeTable::device_fits(one, 0, shape)) continue;
         fitting[i] = 1;
         usable[i] = static_cast<std::int16_t>(free);
         std::int64_t parts = kMostRoom;
         if (shape.mig)
-            parts = mig_room(*Books::profile_on(one, shape), static_cast<std::uint8_t>(milli));
+            parts = mig_room(*NodeTable::profile_on(one, shape), static_cast<std::uint8_t>(milli));
         if (shape.milli > 0) parts = std::min<std::int64_t>(parts, milli / shape.milli);
         if (shape.mib > 0) parts = std::min<std::int64_t>(parts, mib / shape.mib);
         room[i] = static_cast<std::int16_t>(parts);

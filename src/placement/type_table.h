@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "placement/books.h"
+#include "placement/node_table.h"
 #include "placement/workload.h"
 
 namespace aliquot::placement {
@@ -31,7 +31,7 @@ public:
 
     /// size_exponent  a type's weight is its popularity times (size of one device in GPUs)^exponent,
     ///                rounded to a quarter, so that only products and roots are needed
-    void reset(const Books& books, std::span<const TaskType> types, double size_exponent);
+    void reset(const NodeTable& node_table, std::span<const TaskType> types, double size_exponent);
 
     [[nodiscard]] unsigned count() const { return static_cast<unsigned>(types_.size()); }
     [[nodiscard]] const Type& type(unsigned index) const { return types_[index]; }
@@ -69,7 +69,7 @@ public:
     [[nodiscard]] std::size_t bytes() const;
 
 private:
-    void weigh(const Books& books, double size_exponent);
+    void weigh(const NodeTable& node_table, double size_exponent);
     void nest();
     void expect_waste();
     [[nodiscard]] Row make_row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);

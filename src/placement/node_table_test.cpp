@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/books.h"
+#include "placement/node_table.h"
 
 #include <gtest/gtest.h>
 
@@ -25,13 +25,13 @@ Spot at(std::uint8_t device, std::uint8_t start = 0) {
 
 class BooksTest : public testing::Test {
 protected:
-    NodeId add(NodeSpec spec) { return *books_.add_node(std::move(spec)); }
-    Shape shape(const Request& request) { return books_.shape_of(*checked(request)); }
+    NodeId add(NodeSpec spec) { return *node_table_.add_node(std::move(spec)); }
+    Shape shape(const Request& request) { return node_table_.shape_of(*checked(request)); }
     std::string refusal(NodeSpec spec) {
-        const auto added = books_.add_node(std::move(spec));
+        const auto added = node_table_.add_node(std::move(spec));
         return added ? "" : added.error().message;
     }
-    Books books_;
+    NodeTable node_table_;
 };
 
 TEST_F(BooksTest, RefuseNodesThatCannotBe) {
@@ -53,15 +53,16 @@ TEST_F(BooksTest, RefuseNodesThatCannotBe) {
 
 TEST_F(BooksTest, RefuseGeometriesThatCannotBe) {
     const auto with = [&](MigProfile profile) {
-        const auto done = books_.add_geometry({.model = "X", .profiles = {std::move(profile)}});
+        const auto done =
+            node_table_.add_geometry({.model = "X", .profiles = {std::move(profile)}});
         return done ? "" : done.error().message;
     };
     EXPECT_EQ(with({.name = "p", .width = 0, .starts = 1, .milli = 100}),
               "MIG profile p of X: expected 1 to 8 slices, a start and 1 to 1000 milli");
     EXPECT_EQ(with({.name = "p", .width = 4, .starts = 0x21, .milli = 100}),
               "MIG profile p of X: start 5 goes past slice 7");
-    EXPECT_TRUE(books_.add_geometry(seven_slices("A100")).ok());
-    EXPECT_EQ(books_.add_geometry(seven_slices("A100")).error().message,
+    EXPECT_TRUE(node_table_.add_geometry(seven_slices("A100")).ok());
+    EXPECT_EQ(node_table_.add_geometry(seven_slices("A100")).error().message,
               "MIG geometry of A100: given twice");
 }
 
@@ -69,48 +70,50 @@ TEST_F(BooksTest, AWholeGpuNeedsUntouchedMemory) {
     const NodeId id = add(node("a", 1));
     const Shape whole = shape({.gpus = 1, .milli = 1000});
     const Shape memory = shape({.gpus = 1, .mib = 1});
-    EXPECT_TRUE(Books::fits(books_.node(id), whole));
-    books_.take(id, memory, at(0));
-    EXPECT_FALSE(Books::fits(books_.node(id), whole));
-    EXPECT_EQ(books_.free_milli(), 1'000);  // compute is all there
-    books_.give(id, memory, at(0));
-    EXPECT_TRUE(Books::fits(books_.node(id), whole));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), whole));
+    node_table_.take(id, memory, at(0));
+    EXPECT_FALSE(NodeTable::fits(node_table_.node(id), whole));
+    EXPECT_EQ(node_table_.free_milli(), 1'000);  // compute is all there
+    node_table_.give(id, memory, at(0));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), whole));
 }
 
 TEST_F(BooksTest, SharesNeedComputeAndMemoryOnTheSameGpu) {
     const NodeId id = add(node("a", 2));
-    books_.take(id, shape({.gpus = 1, .milli = 900, .mib = 1'000}), at(0));
-    books_.take(id, shape({.gpus = 1, .milli = 100, .mib = 16'000}), at(1));
-    EXPECT_FALSE(Books::fits(books_.node(id), shape({.gpus = 1, .milli = 500, .mib = 8'000})));
-    EXPECT_TRUE(Books::fits(books_.node(id), shape({.gpus = 1, .milli = 500})));
-    EXPECT_TRUE(Books::fits(books_.node(id), shape({.gpus = 1, .mib = 8'000})));
-    EXPECT_TRUE(Books::device_fits(books_.node(id), 1, shape({.gpus = 1, .milli = 900})));
-    EXPECT_FALSE(Books::device_fits(books_.node(id), 1, shape({.gpus = 1, .milli = 901})));
+    node_table_.take(id, shape({.gpus = 1, .milli = 900, .mib = 1'000}), at(0));
+    node_table_.take(id, shape({.gpus = 1, .milli = 100, .mib = 16'000}), at(1));
+    EXPECT_FALSE(
+        NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .milli = 500, .mib = 8'000})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .milli = 500})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .mib = 8'000})));
+    EXPECT_TRUE(NodeTable::device_fits(node_table_.node(id), 1, shape({.gpus = 1, .milli = 900})));
+    EXPECT_FALSE(NodeTable::device_fits(node_table_.node(id), 1, shape({.gpus = 1, .milli = 901})));
 }
 
 TEST_F(BooksTest, UnknownGpuMemoryTakesNoRequestByMemory) {
     const NodeId id = add(node("a", 1, 0));
-    EXPECT_FALSE(Books::fits(books_.node(id), shape({.gpus = 1, .mib = 1})));
-    EXPECT_TRUE(Books::fits(books_.node(id), shape({.gpus = 1, .milli = 1000})));
-    EXPECT_TRUE(Books::fits(books_.node(id), shape({.gpus = 1, .milli = 999})));
+    EXPECT_FALSE(NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .mib = 1})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .milli = 1000})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .milli = 999})));
 }
 
 TEST_F(BooksTest, CpuMemoryAndModelDecideToo) {
     const NodeId id = add(node("a", 1));
     const NodeId bare = add(node("b", 0));
-    EXPECT_FALSE(Books::fits(books_.node(id), shape({.cpu_milli = 8'001})));
-    EXPECT_FALSE(Books::fits(books_.node(id), shape({.memory_mib = 32'769})));
-    EXPECT_TRUE(Books::fits(books_.node(bare), shape({.cpu_milli = 8'000})));
-    EXPECT_FALSE(Books::fits(books_.node(bare), shape({.gpus = 1, .milli = 1})));
-    EXPECT_FALSE(Books::fits(books_.node(id), shape({.gpus = 1, .milli = 1, .models = {"T4"}})));
-    EXPECT_TRUE(
-        Books::fits(books_.node(id), shape({.gpus = 1, .milli = 1, .models = {"A100", "T4"}})));
+    EXPECT_FALSE(NodeTable::fits(node_table_.node(id), shape({.cpu_milli = 8'001})));
+    EXPECT_FALSE(NodeTable::fits(node_table_.node(id), shape({.memory_mib = 32'769})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(bare), shape({.cpu_milli = 8'000})));
+    EXPECT_FALSE(NodeTable::fits(node_table_.node(bare), shape({.gpus = 1, .milli = 1})));
+    EXPECT_FALSE(
+        NodeTable::fits(node_table_.node(id), shape({.gpus = 1, .milli = 1, .models = {"T4"}})));
+    EXPECT_TRUE(NodeTable::fits(node_table_.node(id),
+                                shape({.gpus = 1, .milli = 1, .models = {"A100", "T4"}})));
 }
 
 class MigBooks : public BooksTest {
 protected:
     void SetUp() override {
-        ASSERT_TRUE(books_.add_geometry(seven_slices("A100")).ok());
+        ASSERT_TRUE(node_table_.add_geometry(seven_slices("A100")).ok());
         NodeSpec spec = node("a", 2);
         spec.mig_devices = 1;
         id_ = add(spec);
@@ -118,20 +121,22 @@ protected:
     Shape mig(const std::string& profile) { return shape({.gpus = 1, .mig_profile = profile}); }
     std::uint8_t place(const std::string& profile) {
         const Shape wanted = mig(profile);
-        const std::uint8_t start = books_.mig_start(books_.node(id_), 0, wanted);
-        books_.take(id_, wanted, at(0, start));
+        const std::uint8_t start = node_table_.mig_start(node_table_.node(id_), 0, wanted);
+        node_table_.take(id_, wanted, at(0, start));
         return start;
     }
-    bool fits(const std::string& profile) { return Books::fits(books_.node(id_), mig(profile)); }
+    bool fits(const std::string& profile) {
+        return NodeTable::fits(node_table_.node(id_), mig(profile));
+    }
     NodeId id_ = 0;
 };
 
 TEST_F(MigBooks, OnlyMigDevicesTakeInstancesAndNothingElse) {
-    const Node& node = books_.node(id_);
-    EXPECT_TRUE(Books::device_fits(node, 0, mig("1g.10gb")));
-    EXPECT_FALSE(Books::device_fits(node, 1, mig("1g.10gb")));
-    EXPECT_FALSE(Books::device_fits(node, 0, shape({.gpus = 1, .milli = 100})));
-    EXPECT_FALSE(Books::device_fits(node, 0, shape({.gpus = 1, .milli = 1000})));
+    const Node& node = node_table_.node(id_);
+    EXPECT_TRUE(NodeTable::device_fits(node, 0, mig("1g.10gb")));
+    EXPECT_FALSE(NodeTable::device_fits(node, 1, mig("1g.10gb")));
+    EXPECT_FALSE(NodeTable::device_fits(node, 0, shape({.gpus = 1, .milli = 100})));
+    EXPECT_FALSE(NodeTable::device_fits(node, 0, shape({.gpus = 1, .milli = 1000})));
     EXPECT_FALSE(fits("5g.50gb"));
 }
 
@@ -152,19 +157,20 @@ TEST_F(MigBooks, AThreeKeepsTheOtherHalfForAFour) {
 }
 
 TEST_F(MigBooks, GivingBackRestoresTheMask) {
-    const Node before = books_.node(id_);
+    const Node before = node_table_.node(id_);
     const Shape two = mig("2g.20gb");
-    books_.take(id_, two, at(0, 2));
-    EXPECT_EQ(books_.node(id_).milli[0], 0x0C);
-    EXPECT_FALSE(Books::fits_at(books_.node(id_), two, at(0, 2)));
-    EXPECT_FALSE(Books::fits_at(books_.node(id_), two, at(0, 1)));  // no start of the profile
-    EXPECT_FALSE(Books::fits_at(books_.node(id_), two, at(1, 0)));  // not in MIG mode
-    EXPECT_FALSE(Books::fits_at(books_.node(id_), two, at(7, 0)));  // no such device
-    EXPECT_TRUE(Books::fits_at(books_.node(id_), two, at(0, 4)));
-    books_.give(id_, two, at(0, 2));
-    EXPECT_EQ(books_.node(id_).milli, before.milli);
-    EXPECT_EQ(books_.node(id_).device_sum, before.device_sum);
-    EXPECT_EQ(books_.free_milli(), books_.capacity_milli());
+    node_table_.take(id_, two, at(0, 2));
+    EXPECT_EQ(node_table_.node(id_).milli[0], 0x0C);
+    EXPECT_FALSE(NodeTable::fits_at(node_table_.node(id_), two, at(0, 2)));
+    EXPECT_FALSE(
+        NodeTable::fits_at(node_table_.node(id_), two, at(0, 1)));  // no start of the profile
+    EXPECT_FALSE(NodeTable::fits_at(node_table_.node(id_), two, at(1, 0)));  // not in MIG mode
+    EXPECT_FALSE(NodeTable::fits_at(node_table_.node(id_), two, at(7, 0)));  // no such device
+    EXPECT_TRUE(NodeTable::fits_at(node_table_.node(id_), two, at(0, 4)));
+    node_table_.give(id_, two, at(0, 2));
+    EXPECT_EQ(node_table_.node(id_).milli, before.milli);
+    EXPECT_EQ(node_table_.node(id_).device_sum, before.device_sum);
+    EXPECT_EQ(node_table_.free_milli(), node_table_.capacity_milli());
 }
 
 TEST_F(MigBooks, RoomIsCountedBySlicesAndStarts) {

@@ -72,7 +72,7 @@ struct Spot {
 };
 
 /// The ledger: what every node has free. Refuses what does not fit; knows nothing of scores.
-class Books {
+class NodeTable {
 public:
     Result<Done> add_geometry(MigGeometry geometry);
     Result<NodeId> add_node(NodeSpec spec);

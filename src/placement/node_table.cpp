@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/books.h"
+#include "placement/node_table.h"
 
 #include <bit>
 
@@ -34,7 +34,7 @@ unsigned mig_room(const MigProfile& profile, std::uint8_t taken) {
     return room;
 }
 
-Result<Done> Books::add_geometry(MigGeometry geometry) {
+Result<Done> NodeTable::add_geometry(MigGeometry geometry) {
     for (const MigProfile& profile : geometry.profiles) {
         if (profile.width == 0 || profile.width > 8 || profile.starts == 0 || profile.milli < 1 ||
             profile.milli > kWholeGpu)
@@ -51,7 +51,7 @@ Result<Done> Books::add_geometry(MigGeometry geometry) {
     return Done{};
 }
 
-Result<NodeId> Books::add_node(NodeSpec spec) {
+Result<NodeId> NodeTable::add_node(NodeSpec spec) {
     if (spec.devices > kMostDevices)
         return wrong("node " + spec.name, std::to_string(spec.devices) +
                                               " GPUs, expected at most " +
@@ -99,12 +99,12 @@ Result<NodeId> Books::add_node(NodeSpec spec) {
     return id;
 }
 
-std::uint8_t Books::model_of(const std::string& name) const {
+std::uint8_t NodeTable::model_of(const std::string& name) const {
     const auto found = model_ids_.find(name);
     return found == model_ids_.end() ? kNoModel : found->second;
 }
 
-Shape Books::shape_of(const Request& request) const {
+Shape NodeTable::shape_of(const Request& request) const {
     Shape shape{.cpu = request.cpu_milli, .memory = request.memory_mib, .gpus = request.gpus};
     shape.mig = !request.mig_profile.empty();
     shape.milli = static_cast<std::uint16_t>(request.milli);
@@ -127,20 +127,20 @@ Shape Books::shape_of(const Request& request) const {
     return shape;
 }
 
-bool Books::mig_fits(const Node& node, unsigned device, const Shape& shape) {
+bool NodeTable::mig_fits(const Node& node, unsigned device, const Shape& shape) {
     if (!node.is_mig(device)) return false;
     const MigProfile* profile = profile_on(node, shape);
     return profile != nullptr &&
            mig_room(*profile, static_cast<std::uint8_t>(node.milli[device])) > 0;
 }
 
-unsigned Books::fitting_devices(const Node& node, const Shape& shape) {
+unsigned NodeTable::fitting_devices(const Node& node, const Shape& shape) {
     unsigned count = 0;
     for (unsigned i = 0; i < node.devices; ++i) count += device_fits(node, i, shape) ? 1U : 0U;
     return count;
 }
 
-bool Books::fits_at(const Node& node, const Shape& shape, const Spot& spot) {
+bool NodeTable::fits_at(const Node& node, const Shape& shape, const Spot& spot) {
     if (node.cpu < shape.cpu || node.memory < shape.memory || spot.count != shape.gpus)
         return false;
     if (shape.gpus == 0) return true;
@@ -159,7 +159,7 @@ bool Books::fits_at(const Node& node, const Shape& shape, const Spot& spot) {
     return true;
 }
 
-std::uint8_t Books::mig_start(const Node& node, unsigned device, const Shape& shape) const {
+std::uint8_t NodeTable::mig_start(const Node& node, unsigned device, const Shape& shape) const {
     const MigProfile& wanted = *profile_on(node, shape);
     const auto taken = static_cast<std::uint8_t>(node.milli[device]);
     const std::vector<MigProfile>& profiles = geometries_.at(models_[node.model]).profiles;
@@ -179,7 +179,7 @@ std::uint8_t Books::mig_start(const Node& node, unsigned device, const Shape& sh
     return static_cast<std::uint8_t>(best);
 }
 
-std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
+std::int64_t NodeTable::change(Node& node, const Shape& shape, const Spot& spot, int sign) {
     std::int64_t grown = 0;
     node.cpu -= sign * shape.cpu;
     node.memory -= sign * shape.memory;
@@ -210,14 +210,14 @@ std::int64_t Books::change(Node& node, const Shape& shape, const Spot& spot, int
     return grown;
 }
 
-void Books::take(NodeId id, const Shape& shape, const Spot& spot) {
+void NodeTable::take(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
     free_ += change(node, shape, spot, 1);
     if (node.devices > 0) free_cpu_ -= shape.cpu;
     ++node.live;
 }
 
-void Books::give(NodeId id, const Shape& shape, const Spot& spot) {
+void NodeTable::give(NodeId id, const Shape& shape, const Spot& spot) {
     Node& node = nodes_[id];
     free_ += change(node, shape, spot, -1);
     if (node.devices > 0) free_cpu_ += shape.cpu;

@@ -23,14 +23,14 @@ Rank rank_of(const Demand& demand, const Share& share) {
     const std::int64_t memory = share.memory_mib;
     const std::int64_t compute = share.compute_percent;
     const bool loose = !share.is_limited;
-    if (!demand.wish->has_size()) return {-memory, -compute, loose, share.resource};
-    if (!demand.wish->memory_mib) return {compute, memory, loose, share.resource};
+    if (!demand.request->has_size()) return {-memory, -compute, loose, share.resource};
+    if (!demand.request->memory_mib) return {compute, memory, loose, share.resource};
     return {memory, compute, loose, share.resource};
 }
 
 class Chooser {
 public:
-    Chooser(const PodFacts& pod, const std::vector<Wish>& wishes, const Cluster& cluster)
+    Chooser(const PodFacts& pod, const std::vector<GpuRequest>& requests, const Cluster& cluster)
         : pod_(pod), cluster_(cluster) {
         const bool anywhere = pod.where.is_anywhere();
         std::unordered_set<std::uint64_t> kinds;
@@ -39,7 +39,7 @@ public:
             allowed_.push_back(node.get());
             if (kinds.insert(node->kind).second) candidates_.push_back(node.get());
         }
-        for (const Wish& wish : wishes) add_demand(wish);
+        for (const GpuRequest& request : requests) add_demand(request);
     }
 
     Choice choose() {
@@ -54,7 +54,7 @@ public:
         for (Demand& demand : demands_) {
             demand.resource = best_resource(demand, fitting);
             std::erase_if(fitting, [&](const GpuNode* node) { return !fits_all(*node); });
-            choice_.assignments.push_back({.container = demand.wish->container,
+            choice_.assignments.push_back({.container = demand.request->container,
                                            .resource = demand.resource,
                                            .count = demand.count});
         }
@@ -66,9 +66,9 @@ public:
 
 private:
     /// A container that names GPU resources itself keeps them.
-    void add_demand(const Wish& wish) {
-        const ContainerFacts& container = pod_.containers[wish.container];
-        Demand demand{.wish = &wish, .count = wish.devices()};
+    void add_demand(const GpuRequest& request) {
+        const ContainerFacts& container = pod_.containers[request.container];
+        Demand demand{.request = &request, .count = request.devices()};
         if (container.gpu_resources.size() > 1) {
             choice_.warnings.push_back("container '" + container.name +
                                        "' asks for several GPU resources itself; what is written "
@@ -79,16 +79,16 @@ private:
             const auto& [resource, amount] = *container.gpu_resources.begin();
             demand.resource = resource;
             demand.is_named = true;
-            if (wish.count && amount != *wish.count) {
+            if (request.count && amount != *request.count) {
                 choice_.warnings.push_back("container '" + container.name + "' asks for " +
                                            std::to_string(amount) + " " + resource +
-                                           " itself; gpu-count " + std::to_string(*wish.count) +
+                                           " itself; gpu-count " + std::to_string(*request.count) +
                                            " is not applied");
             }
             constexpr std::uint64_t kMost = 1'000'000;
             demand.count = static_cast<unsigned>(std::min(amount, kMost));
         }
-        demand.only_whole = !demand.is_named && (demand.count > 1 || !wish.has_size());
+        demand.only_whole = !demand.is_named && (demand.count > 1 || !request.has_size());
         demands_.push_back(demand);
     }
 
@@ -133,11 +133,12 @@ private:
 
     [[nodiscard]] bool is_typed() const {
         return std::ranges::any_of(demands_,
-                                   [](const Demand& one) { return !one.wish->types.empty(); });
+                                   [](const Demand& one) { return !one.request->types.empty(); });
     }
     [[nodiscard]] std::uint64_t memory_mib() const {
         std::uint64_t most = 0;
-        for (const Demand& one : demands_) most = std::max(most, one.wish->memory_mib.value_or(0));
+        for (const Demand& one : demands_)
+            most = std::max(most, one.request->memory_mib.value_or(0));
         return most;
     }
 
@@ -197,8 +198,8 @@ private:
 
     /// Where the smallest share is given away.
     void prefer(const Nodes& fitting) {
-        const bool sized =
-            std::ranges::any_of(demands_, [](const Demand& one) { return one.wish->has_size(); });
+        const bool sized = std::ranges::any_of(
+            demands_, [](const Demand& one) { return one.request->has_size(); });
         if (!sized) return;
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
         for (const GpuNode* const node : fitting) least = std::min(least, memory_taken(*node));
@@ -217,7 +218,7 @@ private:
     void warn_of_loose(const Nodes& fitting) {
         std::set<std::string> told;
         for (const Demand& demand : demands_) {
-            if (!demand.wish->has_size()) {
+            if (!demand.request->has_size()) {
                 warn_of_share(demand, fitting);
                 continue;
             }
@@ -237,7 +238,7 @@ private:
     void warn_of_share(const Demand& demand, const Nodes& fitting) {
         if (demand.is_named || demand.only_whole || fitting.empty()) return;
         const Share* const share = share_of(*fitting[0], demand.resource);
-        choice_.warnings.push_back("container '" + pod_.containers[demand.wish->container].name +
+        choice_.warnings.push_back("container '" + pod_.containers[demand.request->container].name +
                                    "' gets a share of a GPU (" + demand.resource + ", " +
                                    k8s::bytes_text(std::uint64_t{share->memory_mib} << kMibShift) +
                                    "): no node offers a whole one");
@@ -266,12 +267,12 @@ private:
     void add_products(const Demand& demand, std::set<std::string>& products) const {
         bool seen = false;
         for (const auto& node : cluster_) {
-            if (demand.wish->types.empty() || !demand.allows(*node)) continue;
+            if (demand.request->types.empty() || !demand.allows(*node)) continue;
             products.insert(node->labels.find(kProductLabel)->second);
             seen = true;
         }
         if (seen) return;
-        for (const GpuType& type : demand.wish->types) {
+        for (const GpuType& type : demand.request->types) {
             const auto usual = usual_products(type);
             products.insert(usual.begin(), usual.end());
         }
@@ -287,8 +288,9 @@ private:
 
 }  // namespace
 
-Choice choose(const PodFacts& pod, const std::vector<Wish>& wishes, const Cluster& cluster) {
-    return Chooser(pod, wishes, cluster).choose();
+Choice choose(const PodFacts& pod, const std::vector<GpuRequest>& requests,
+              const Cluster& cluster) {
+    return Chooser(pod, requests, cluster).choose();
 }
 
 }  // namespace aliquot::admission

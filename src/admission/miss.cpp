@@ -25,16 +25,16 @@ std::string joined(const std::vector<std::string>& parts, const char* last) {
 
 /// "20Gi and 25 % of a GPU of type a100".
 std::string asked(const Demand& demand) {
-    const Wish& wish = *demand.wish;
+    const GpuRequest& request = *demand.request;
     std::vector<std::string> parts;
-    if (wish.memory_mib) parts.push_back(memory_text(*wish.memory_mib));
-    if (wish.compute_percent) parts.push_back(std::to_string(*wish.compute_percent) + " %");
+    if (request.memory_mib) parts.push_back(memory_text(*request.memory_mib));
+    if (request.compute_percent) parts.push_back(std::to_string(*request.compute_percent) + " %");
     std::string text = joined(parts, " and ");
     if (!text.empty()) text += " of ";
     text += demand.count > 1 ? "each of " + std::to_string(demand.count) + " GPUs" : "a GPU";
     if (parts.empty() && demand.count > 1) text = std::to_string(demand.count) + " GPUs";
     std::vector<std::string> types;
-    for (const GpuType& type : wish.types) types.push_back(type.word);
+    for (const GpuType& type : request.types) types.push_back(type.word);
     if (!types.empty()) text += " of type " + joined(types, " or ");
     if (demand.is_named) text += " by " + demand.resource;
     return text;
@@ -50,13 +50,13 @@ std::string offered(const Share& share, const GpuNode& node) {
 
 /// The larger the nearer.
 std::tuple<unsigned, unsigned, unsigned> nearness(const Demand& demand, const Share& share) {
-    const Wish& wish = *demand.wish;
+    const GpuRequest& request = *demand.request;
     unsigned kept = 0;
     if (demand.resource.empty() || demand.resource == share.resource) ++kept;
     if (!demand.only_whole || share.is_whole()) ++kept;
     if (share.devices >= demand.count) ++kept;
-    if (share.memory_mib >= wish.memory_mib.value_or(0)) ++kept;
-    if (share.compute_percent >= wish.compute_percent.value_or(0)) ++kept;
+    if (share.memory_mib >= request.memory_mib.value_or(0)) ++kept;
+    if (share.compute_percent >= request.compute_percent.value_or(0)) ++kept;
     return {kept, share.memory_mib, share.devices};
 }
 
@@ -96,16 +96,17 @@ bool has_fit(const Demand& demand, const Nodes& nodes) {
 }  // namespace
 
 bool Demand::allows(const GpuNode& node) const {
-    return wish->types.empty() ||
-           std::ranges::any_of(wish->types, [&](const GpuType& type) { return type.fits(node); });
+    return request->types.empty() || std::ranges::any_of(request->types, [&](const GpuType& type) {
+               return type.fits(node);
+           });
 }
 
 bool Demand::fits(const Share& share) const {
     if (!resource.empty() && share.resource != resource) return false;
     if (only_whole && !share.is_whole()) return false;
     if (share.devices < count) return false;
-    if (share.memory_mib < wish->memory_mib.value_or(0)) return false;
-    return share.compute_percent >= wish->compute_percent.value_or(0);
+    if (share.memory_mib < request->memory_mib.value_or(0)) return false;
+    return share.compute_percent >= request->compute_percent.value_or(0);
 }
 
 std::string describe_miss(const PodFacts& pod, const std::vector<Demand>& demands,
@@ -117,7 +118,7 @@ std::string describe_miss(const PodFacts& pod, const std::vector<Demand>& demand
     }
     for (const Demand& demand : demands) {
         if (has_fit(demand, candidates)) continue;
-        const std::string subject = "container '" + pod.containers[demand.wish->container].name +
+        const std::string subject = "container '" + pod.containers[demand.request->container].name +
                                     "' asks for " + asked(demand) + ": ";
         const std::string near = nearest(demand, candidates);
         if (near.empty()) return subject + "no node has one; there are " + types_there(candidates);

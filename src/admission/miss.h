@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "admission/gpu_request.h"
 #include "admission/separation.h"
-#include "admission/wish.h"
 
 namespace aliquot::admission {
 
-/// A wish on its way to a resource.
+/// A request on its way to a resource.
 struct Demand {
-    const Wish* wish = nullptr;
+    const GpuRequest* request = nullptr;
     std::string resource{};  // empty: any
     unsigned count = 1;
     bool is_named = false;    // the container asks for `resource` itself

@@ -90,10 +90,10 @@ public:
         if (affinity != before) add("/spec/affinity", std::move(affinity));
     }
 
-    void add_shm(const Wishes& wishes, const Choice& choice) {
+    void add_shm(const GpuRequests& requests, const Choice& choice) {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < facts_.containers.size(); ++i) {
-            const std::uint64_t bytes = shm_bytes(i, wishes, choice);
+            const std::uint64_t bytes = shm_bytes(i, requests, choice);
             const Json& mounts = member(container_of(facts_.containers[i]), "volumeMounts");
             const bool mounted = std::ranges::any_of(items(mounts), [](const Json& mount) {
                 return text_at(mount, "mountPath") == kShmPath;
@@ -191,17 +191,18 @@ private:
     }
 
     /// Written for the container; else a gibibyte for each GPU, where there are several.
-    std::uint64_t shm_bytes(std::size_t container, const Wishes& wishes, const Choice& choice) {
+    std::uint64_t shm_bytes(std::size_t container, const GpuRequests& requests,
+                            const Choice& choice) {
         const ContainerFacts& facts = facts_.containers[container];
-        const auto wish = std::ranges::find(wishes.shm, container, &ShmWish::container);
-        if (wish != wishes.shm.end()) {
-            if (facts.memory_limit_bytes != 0 && wish->bytes > facts.memory_limit_bytes) {
+        const auto request = std::ranges::find(requests.shm, container, &ShmRequest::container);
+        if (request != requests.shm.end()) {
+            if (facts.memory_limit_bytes != 0 && request->bytes > facts.memory_limit_bytes) {
                 warnings_.push_back("container '" + facts.name + "': /dev/shm of " +
-                                    exact_text(wish->bytes) +
+                                    exact_text(request->bytes) +
                                     " counts as its memory, whose limit is " +
                                     exact_text(facts.memory_limit_bytes));
             }
-            return wish->bytes;
+            return request->bytes;
         }
         const auto one = std::ranges::find(choice.assignments, container, &Assignment::container);
         if (one == choice.assignments.end() || one->count < 2) return 0;
@@ -220,8 +221,9 @@ private:
 
 }  // namespace
 
-Json make_patch(const Json& pod, const PodFacts& facts, const Wishes& wishes, const Choice& choice,
-                const PatchOptions& options, std::vector<std::string>& warnings) {
+Json make_patch(const Json& pod, const PodFacts& facts, const GpuRequests& requests,
+                const Choice& choice, const PatchOptions& options,
+                std::vector<std::string>& warnings) {
     Patch patch(pod, facts, warnings);
     const bool has_gpu = !choice.assignments.empty() ||
                          std::ranges::any_of(facts.containers, [](const ContainerFacts& container) {
@@ -231,7 +233,7 @@ Json make_patch(const Json& pod, const PodFacts& facts, const Wishes& wishes, co
     if (!has_gpu) return patch.take();
     patch.add_resources(choice.assignments);
     patch.add_toleration();
-    patch.add_shm(wishes, choice);
+    patch.add_shm(requests, choice);
     patch.add_runtime_class(options.runtime_class);
     return patch.take();
 }

@@ -16,8 +16,8 @@ struct PatchOptions {
 /// The operations (RFC 6902) that put a choice into a pod; empty when all is there already. What the
 /// pod says by itself is never changed, only added to.
 /// warnings   gets what a person should know of it
-nlohmann::json make_patch(const nlohmann::json& pod, const PodFacts& facts, const Wishes& wishes,
-                          const Choice& choice, const PatchOptions& options,
-                          std::vector<std::string>& warnings);
+nlohmann::json make_patch(const nlohmann::json& pod, const PodFacts& facts,
+                          const GpuRequests& requests, const Choice& choice,
+                          const PatchOptions& options, std::vector<std::string>& warnings);
 
 }  // namespace aliquot::admission

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/choice.h"
+#include "admission/gpu_request.h"
 #include "admission/pod.h"
-#include "admission/wish.h"
 #include "base/base64.h"
 #include "base/json_value.h"
 
@@ -56,16 +56,16 @@ Decision decide_of(const Json& pod, const Cluster& cluster, const PatchOptions& 
         decision.warnings.push_back("aliquot: " + facts.error().message);
         return decision;
     }
-    auto wishes = read_wishes(*facts, cluster);
-    if (!wishes) return refused(kBadRequest, wishes.error().message);
-    Choice choice = choose(*facts, wishes->gpus, cluster);
-    if (!choice.miss.empty() && wishes->strict) {
+    auto requests = read_gpu_requests(*facts, cluster);
+    if (!requests) return refused(kBadRequest, requests.error().message);
+    Choice choice = choose(*facts, requests->gpus, cluster);
+    if (!choice.miss.empty() && requests->strict) {
         return refused(kUnprocessable,
                        choice.miss +
                            " (aliquot.dev/strict is \"true\": without it the pod would be let "
                            "through without GPU)");
     }
-    decision.warnings = std::move(wishes->warnings);
+    decision.warnings = std::move(requests->warnings);
     std::ranges::move(choice.warnings, std::back_inserter(decision.warnings));
     if (!choice.miss.empty()) {
         const bool has_own = std::ranges::any_of(
@@ -75,7 +75,7 @@ Decision decide_of(const Json& pod, const Cluster& cluster, const PatchOptions& 
                                                        ? "; what it asks for itself stays as it is"
                                                        : "; the pod gets no GPU from aliquot"));
     }
-    const Json patch = make_patch(pod, *facts, *wishes, choice, options, decision.warnings);
+    const Json patch = make_patch(pod, *facts, *requests, choice, options, decision.warnings);
     if (!patch.empty()) decision.patch = dumped(patch);
     return decision;
 }

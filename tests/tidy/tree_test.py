@@ -37,7 +37,7 @@ AGREED_CYCLES = {
     "sim/node/engine sim/node/liveness sim/node/memory sim/node/processes sim/node/script sim/node/shared_state "
     "sim/node/usage": "a process' end settles what it computed, held and was to do next, and each asks who lives",
     "sim/nvml/instances sim/nvml/library": "a library's handles lead back to it",
-    "src/admission/wish src/admission/wish_text": PART,
+    "src/admission/gpu_request src/admission/request_text": PART,
     "src/agent/cluster_options src/agent/options src/agent/telemetry_options": PART,
     "src/document/text_check src/document/yaml": PART,
     "src/exposition/part_rows src/exposition/rows": PART,

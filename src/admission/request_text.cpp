@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "admission/wish_text.h"
+#include "admission/request_text.h"
 
 #include <algorithm>
 #include <optional>

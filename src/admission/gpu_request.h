@@ -11,7 +11,7 @@
 namespace aliquot::admission {
 
 /// What is written for one container.
-struct Wish {
+struct GpuRequest {
     std::size_t container = 0;                  // of PodFacts::containers
     std::optional<std::uint64_t> memory_mib{};  // of one device, rounded up; at least 1
     std::optional<unsigned> compute_percent{};  // of one GPU, 1 to 100
@@ -24,14 +24,14 @@ struct Wish {
 };
 
 /// How much shared memory a container gets at /dev/shm.
-struct ShmWish {
+struct ShmRequest {
     std::size_t container = 0;
     std::uint64_t bytes = 0;  // 0: none, though there are several GPUs
 };
 
-struct Wishes {
-    std::vector<Wish> gpus;
-    std::vector<ShmWish> shm;
+struct GpuRequests {
+    std::vector<GpuRequest> gpus;
+    std::vector<ShmRequest> shm;
     bool strict = false;  // a pod for which there is nothing is refused
     std::vector<std::string> warnings;
 };
@@ -43,6 +43,6 @@ struct Wishes {
 ///
 /// errors   kInvalidInput: a value that is none, a container that is not there, a key that is
 ///          misspelt; one line that says how to fix it
-Result<Wishes> read_wishes(const PodFacts& pod, const Cluster& cluster);
+Result<GpuRequests> read_gpu_requests(const PodFacts& pod, const Cluster& cluster);
 
 }  // namespace aliquot::admission

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "admission/wish.h"
+#include "admission/gpu_request.h"
 
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "admission/wish_text.h"
+#include "admission/request_text.h"
 #include "base/nearest_word.h"
 #include "base/sentence.h"
 
@@ -42,7 +42,7 @@ class Reader {
 public:
     Reader(const PodFacts& pod, const Cluster& cluster) : pod_(pod), cluster_(cluster) {}
 
-    Result<Wishes> read() {
+    Result<GpuRequests> read() {
         for (const auto& [key, value] : pod_.annotations) {
             if (auto taken = take(key, value); !taken) return std::move(taken).error();
         }
@@ -56,14 +56,14 @@ public:
             }
         }
         for (const std::size_t one : gpu_containers()) {
-            if (auto added = add_wish(one); !added) return std::move(added).error();
+            if (auto added = add_request(one); !added) return std::move(added).error();
         }
         if (auto added = add_shm(); !added) return std::move(added).error();
-        return std::move(wishes_);
+        return std::move(requests_);
     }
 
 private:
-    void warn(std::string text) { wishes_.warnings.push_back(std::move(text)); }
+    void warn(std::string text) { requests_.warnings.push_back(std::move(text)); }
 
     Result<Done> take(const std::string& key, const std::string& value) {
         if (!key.starts_with(kDomain)) return Done{};
@@ -79,7 +79,7 @@ private:
         if (*known == kStrict) {
             const auto strict = parse_flag(key, value);
             if (!strict) return strict.error();
-            wishes_.strict = *strict;
+            requests_.strict = *strict;
             return Done{};
         }
         if (dot != rest.size() &&
@@ -148,29 +148,29 @@ private:
         return general;
     }
 
-    Result<Done> add_wish(std::size_t container) {
-        Wish wish{.container = container};
+    Result<Done> add_request(std::size_t container) {
+        GpuRequest request{.container = container};
         if (const Written* const one = find(kMemory, container)) {
             const auto memory = parse_memory_mib(one->key, one->value);
             if (!memory) return memory.error();
-            wish.memory_mib = *memory;
+            request.memory_mib = *memory;
         }
         if (const Written* const one = find(kCompute, container)) {
             const auto compute = parse_compute(one->key, one->value);
             if (!compute) return compute.error();
-            wish.compute_percent = *compute;
+            request.compute_percent = *compute;
         }
         if (const Written* const one = find(kCount, container)) {
             const auto count = parse_count(one->key, one->value);
             if (!count) return count.error();
-            wish.count = *count;
+            request.count = *count;
         }
         if (const Written* const one = find(kType, container)) {
             auto types = parse_types(one->key, one->value, cluster_);
             if (!types) return std::move(types).error();
-            wish.types = *std::move(types);
+            request.types = *std::move(types);
         }
-        wishes_.gpus.push_back(std::move(wish));
+        requests_.gpus.push_back(std::move(request));
         return Done{};
     }
 
@@ -179,7 +179,7 @@ private:
         for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
             if (!pod_.containers[i].gpu_resources.empty()) candidates.insert(i);
         }
-        for (const Wish& wish : wishes_.gpus) candidates.insert(wish.container);
+        for (const GpuRequest& request : requests_.gpus) candidates.insert(request.container);
         for (const Written& one : written_) {
             if (one.word != kShm || one.container.empty()) continue;
             const auto named =
@@ -191,7 +191,7 @@ private:
             if (one == nullptr) continue;
             const auto bytes = parse_shm_bytes(one->key, one->value);
             if (!bytes) return bytes.error();
-            wishes_.shm.push_back({.container = container, .bytes = *bytes});
+            requests_.shm.push_back({.container = container, .bytes = *bytes});
         }
         return Done{};
     }
@@ -199,12 +199,12 @@ private:
     const PodFacts& pod_;
     const Cluster& cluster_;
     std::vector<Written> written_;
-    Wishes wishes_;
+    GpuRequests requests_;
 };
 
 }  // namespace
 
-Result<Wishes> read_wishes(const PodFacts& pod, const Cluster& cluster) {
+Result<GpuRequests> read_gpu_requests(const PodFacts& pod, const Cluster& cluster) {
     return Reader(pod, cluster).read();
 }
 

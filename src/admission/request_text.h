@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admission/wish.h"
+#include "admission/gpu_request.h"
 
 namespace aliquot::admission {
 

@@ -6,9 +6,10 @@
 
 namespace aliquot::top {
 
-/// What a key does to the desk. Pure but for the desk.
-/// table   what the desk shows
+/// What a key does to the live view. Pure but for `ui`.
+/// table   what the live view shows
 /// page    rows that fit the screen
-void press(Desk& desk, const Key& key, const Table& table, const World& world, std::size_t page);
+void press(UiState& ui, const Key& key, const Table& table, const ClusterSnapshot& cluster,
+           std::size_t page);
 
 }  // namespace aliquot::top

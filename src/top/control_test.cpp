@@ -11,65 +11,65 @@
 namespace aliquot::top {
 namespace {
 
-/// A desk with its screen, as the live view keeps them.
+/// The state with its screen, as the live view keeps them.
 class Session {
 public:
-    explicit Session(World world) : world_(std::move(world)) { look(); }
+    explicit Session(ClusterSnapshot cluster) : world_(std::move(cluster)) { look(); }
 
     void press_all(std::string_view letters) {
         for (const char c : letters) press_one({Named::kCharacter, c});
     }
     void press_one(Key key) {
-        press(desk, key, table, world_, screen.rows);
+        press(ui, key, table, world_, screen.rows);
         look();
     }
-    void become(World world) {
-        world_ = std::move(world);
+    void become(ClusterSnapshot cluster) {
+        world_ = std::move(cluster);
         look();
     }
-    [[nodiscard]] const Row& row() const { return table.rows[cursor_of(table, desk)]; }
+    [[nodiscard]] const Row& row() const { return table.rows[cursor_of(table, ui)]; }
 
-    Desk desk;
+    UiState ui;
     Table table;
     Screen screen;
 
 private:
     void look() {
-        table = table_of(world_, history_, desk.view);
-        screen = draw(world_, history_, table, desk, Size{}, Style{});
+        table = table_of(world_, history_, ui.view);
+        screen = draw(world_, history_, table, ui, Size{}, Style{});
     }
-    World world_;
+    ClusterSnapshot world_;
     History history_;
 };
 
 TEST(TopControl, GoesDownToAProcessAndBackUp) {
     Session session(three_nodes());
     session.press_all("n");
-    EXPECT_EQ(session.desk.view.kind, Kind::kNodes);
+    EXPECT_EQ(session.ui.view.kind, Kind::kNodes);
     session.press_one({Named::kEnter});
-    EXPECT_EQ(session.desk.view.kind, Kind::kGpus);
+    EXPECT_EQ(session.ui.view.kind, Kind::kGpus);
     EXPECT_EQ(session.table.rows.size(), 2U);
     session.press_one({Named::kEnter});
-    EXPECT_EQ(session.desk.view.kind, Kind::kPods);
+    EXPECT_EQ(session.ui.view.kind, Kind::kPods);
     EXPECT_EQ(session.table.rows.size(), 3U);
     session.press_one({Named::kEnter});
-    EXPECT_EQ(session.desk.view.kind, Kind::kProcesses);
+    EXPECT_EQ(session.ui.view.kind, Kind::kProcesses);
     ASSERT_EQ(session.table.rows.size(), 1U);
     EXPECT_EQ(session.row().cells[0].text, "4711");
-    const std::string tenant = session.desk.view.scope.tenant;
+    const std::string tenant = session.ui.view.scope.tenant;
     session.press_one({Named::kEnter});  // nothing is below a process
-    EXPECT_EQ(session.desk.view.kind, Kind::kProcesses);
+    EXPECT_EQ(session.ui.view.kind, Kind::kProcesses);
     session.press_one({Named::kEscape});
-    EXPECT_EQ(session.desk.view.kind, Kind::kPods);
-    EXPECT_EQ(session.desk.cursor, tenant);
+    EXPECT_EQ(session.ui.view.kind, Kind::kPods);
+    EXPECT_EQ(session.ui.cursor, tenant);
     for (int i = 0; i < 10; ++i) session.press_one({Named::kEscape});
-    EXPECT_EQ(session.desk.view.kind, Kind::kNodes);
+    EXPECT_EQ(session.ui.view.kind, Kind::kNodes);
 }
 
 TEST(TopControl, TheCursorStaysOnItsRowWhenTheOrderChanges) {
     Session session(one_node());
     session.press_one({Named::kDown});
-    const std::string key = session.desk.cursor;
+    const std::string key = session.ui.cursor;
     session.press_all("r");
     EXPECT_EQ(session.row().key, key);
     session.press_one({Named::kEnd});
@@ -85,9 +85,9 @@ TEST(TopControl, ARowThatVanishesLeavesTheCursorOnTheScreen) {
     session.press_one({Named::kEnd});
     telemetry::Snapshot empty = shared_node();
     empty.devices.clear();
-    World world = one_node();
-    world.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(empty);
-    session.become(world);
+    ClusterSnapshot cluster = one_node();
+    cluster.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(empty);
+    session.become(cluster);
     EXPECT_TRUE(session.table.rows.empty());
     session.press_one({Named::kEnter});
     session.press_one({Named::kDown});
@@ -98,14 +98,14 @@ TEST(TopControl, ARowThatVanishesLeavesTheCursorOnTheScreen) {
 TEST(TopControl, FiltersWhileOneTypes) {
     Session session(one_node());
     session.press_all("/cat");
-    EXPECT_TRUE(session.desk.typing);
+    EXPECT_TRUE(session.ui.typing);
     EXPECT_EQ(session.table.rows.size(), 1U);
     session.press_one({Named::kBackspace});
     session.press_one({Named::kEnter});
-    EXPECT_FALSE(session.desk.typing);
-    EXPECT_EQ(session.desk.filter_text, "ca");
+    EXPECT_FALSE(session.ui.typing);
+    EXPECT_EQ(session.ui.filter_text, "ca");
     session.press_all("/q");  // a letter of the filter, not the key
-    EXPECT_FALSE(session.desk.quit);
+    EXPECT_FALSE(session.ui.quit);
     session.press_one({Named::kEscape});
     EXPECT_EQ(session.table.rows.size(), 5U);
 }
@@ -114,12 +114,12 @@ TEST(TopControl, AViewKeyPressedAgainLeadsBack) {
     Session session(three_nodes());
     for (const char key : {'w', 'x', 't', 'n', 'g', 'P'}) {
         session.press_one({Named::kCharacter, key});
-        EXPECT_NE(session.desk.view.kind, Kind::kPods) << key;
+        EXPECT_NE(session.ui.view.kind, Kind::kPods) << key;
         session.press_one({Named::kCharacter, key});
-        EXPECT_EQ(session.desk.view.kind, Kind::kPods) << key;
+        EXPECT_EQ(session.ui.view.kind, Kind::kPods) << key;
     }
     for (int i = 0; i < 100; ++i) session.press_all("wx");
-    EXPECT_LE(session.desk.back.size(), Desk::kMostBack);
+    EXPECT_LE(session.ui.back.size(), UiState::kMostBack);
 }
 
 TEST(TopControl, EverySortOfEveryViewWorks) {
@@ -157,24 +157,24 @@ TEST(TopControl, NothingThatAnAgentSaysBreaksAView) {
             }
         }
     }
-    World world = one_node();
-    world.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(wild);
-    Session session(world);
+    ClusterSnapshot cluster = one_node();
+    cluster.agents[0].snapshot = std::make_shared<const telemetry::Snapshot>(wild);
+    Session session(cluster);
     session.press_all("ngpPtwxais");
     session.become(one_node());
-    session.become(world);
+    session.become(cluster);
     session.press_all("pwx");
 }
 
 TEST(TopControl, AnyKeyBringsOneBackFromHelpAndOnlyThere) {
     Session session(one_node());
     session.press_all("?");
-    EXPECT_TRUE(session.desk.help);
+    EXPECT_TRUE(session.ui.help);
     session.press_all("q");
-    EXPECT_FALSE(session.desk.help);
-    EXPECT_FALSE(session.desk.quit);
+    EXPECT_FALSE(session.ui.help);
+    EXPECT_FALSE(session.ui.quit);
     session.press_one({Named::kInterrupt});
-    EXPECT_TRUE(session.desk.quit);
+    EXPECT_TRUE(session.ui.quit);
 }
 
 }  // namespace

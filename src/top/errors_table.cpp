@@ -44,13 +44,13 @@ struct Trouble {
     telemetry::Moment at;  // the epoch: not known
 };
 
-Row trouble_row(const World& world, Subject subject, const std::string& key,
+Row trouble_row(const ClusterSnapshot& cluster, Subject subject, const std::string& key,
                 const Trouble& trouble) {
     Row row{.key = key + "/" + trouble.what, .subject = std::move(subject)};
     std::optional<std::uint64_t> ago;
-    if (trouble.at > telemetry::Moment{} && world.now >= trouble.at) {
+    if (trouble.at > telemetry::Moment{} && cluster.now >= trouble.at) {
         ago = static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(world.now - trouble.at).count());
+            std::chrono::duration_cast<std::chrono::nanoseconds>(cluster.now - trouble.at).count());
     }
     row.cells = {
         {shown(row.subject.node)},
@@ -170,20 +170,20 @@ std::vector<Trouble> troubles_of(const Snapshot& node) {
 
 }  // namespace
 
-Table errors_table(const World& world) {
+Table errors_table(const ClusterSnapshot& cluster) {
     Table table{.columns = errors_columns(), .empty = "nothing is wrong, and nothing has been"};
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         const std::string name = agent.snapshot ? agent.snapshot->node : agent.address;
         if (!agent.problem.empty())
-            table.rows.push_back(trouble_row(world, {.node = name}, "a/" + agent.address,
+            table.rows.push_back(trouble_row(cluster, {.node = name}, "a/" + agent.address,
                                              {Level::kError, agent.problem, std::nullopt, {}}));
         if (!agent.snapshot) continue;
         for (const Trouble& trouble : troubles_of(*agent.snapshot))
             table.rows.push_back(
-                trouble_row(world, {.node = name}, node_key(*agent.snapshot), trouble));
+                trouble_row(cluster, {.node = name}, node_key(*agent.snapshot), trouble));
         for (const Device& device : agent.snapshot->devices) {
             for (const Trouble& trouble : troubles_of(device))
-                table.rows.push_back(trouble_row(world, subject_of(*agent.snapshot, device),
+                table.rows.push_back(trouble_row(cluster, subject_of(*agent.snapshot, device),
                                                  gpu_key(device), trouble));
         }
     }

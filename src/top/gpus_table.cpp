@@ -204,9 +204,9 @@ Row node_row(const Agent& agent) {
 
 }  // namespace
 
-Table gpus_table(const World& world, const Scope& scope) {
+Table gpus_table(const ClusterSnapshot& cluster, const Scope& scope) {
     Table table{.columns = gpu_columns(), .empty = "no GPU"};
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         for (const Device& device : agent.snapshot->devices) {
             if (in_scope(scope, *agent.snapshot, device))
@@ -216,9 +216,9 @@ Table gpus_table(const World& world, const Scope& scope) {
     return table;
 }
 
-Table nodes_table(const World& world) {
+Table nodes_table(const ClusterSnapshot& cluster) {
     Table table{.columns = node_columns(), .empty = "no node"};
-    for (const Agent& agent : world.agents) table.rows.push_back(node_row(agent));
+    for (const Agent& agent : cluster.agents) table.rows.push_back(node_row(agent));
     return table;
 }
 

@@ -85,9 +85,9 @@ void History::keep(const telemetry::Snapshot& snapshot) {
     }
 }
 
-void History::add(const World& world) {
+void History::add(const ClusterSnapshot& cluster) {
     ++round_;
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         auto& seen = seen_[agent.address];
         const std::pair now{agent.snapshot->sequence, agent.snapshot->at};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "top/world.h"
+#include "top/cluster_snapshot.h"
 
 namespace aliquot::top {
 
@@ -28,7 +28,7 @@ public:
     using Values = std::vector<std::optional<std::uint64_t>>;
 
     /// Takes in the snapshots that are newer than those it has seen of the same agent.
-    void add(const World& world);
+    void add(const ClusterSnapshot& cluster);
 
     /// Oldest first; parts per million of the GPU, of a node's GPUs on average. Empty: not known.
     [[nodiscard]] const Values& of(const std::string& key) const;

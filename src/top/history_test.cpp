@@ -10,10 +10,10 @@
 namespace aliquot::top {
 namespace {
 
-/// The same world, `seconds` later.
-World later(const World& world, int seconds,
-            const std::function<void(telemetry::Snapshot&)>& change = {}) {
-    World next = world;
+/// The same cluster, `seconds` later.
+ClusterSnapshot later(const ClusterSnapshot& cluster, int seconds,
+                      const std::function<void(telemetry::Snapshot&)>& change = {}) {
+    ClusterSnapshot next = cluster;
     next.now += std::chrono::seconds{seconds};
     for (Agent& agent : next.agents) {
         if (!agent.snapshot) continue;
@@ -28,30 +28,30 @@ World later(const World& world, int seconds,
 
 TEST(TopHistory, TakesEachSnapshotOnce) {
     History history;
-    const World world = one_node();
-    history.add(world);
-    history.add(world);
-    const std::string key = gpu_key(world.agents[0].snapshot->devices[0]);
+    const ClusterSnapshot cluster = one_node();
+    history.add(cluster);
+    history.add(cluster);
+    const std::string key = gpu_key(cluster.agents[0].snapshot->devices[0]);
     EXPECT_EQ(history.of(key).size(), 1U);
-    history.add(later(world, 1));
+    history.add(later(cluster, 1));
     EXPECT_EQ(history.of(key).size(), 2U);
     EXPECT_EQ(history.of(key).back(), 720'000U);
 }
 
 TEST(TopHistory, IsBoundedAndForgetsWhatIsGone) {
     History history;
-    World world = one_node();
+    ClusterSnapshot cluster = one_node();
     for (std::size_t i = 0; i < History::kMost + 10; ++i) {
-        world = later(world, 1);
-        history.add(world);
+        cluster = later(cluster, 1);
+        history.add(cluster);
     }
-    const auto& snapshot = *world.agents[0].snapshot;
+    const auto& snapshot = *cluster.agents[0].snapshot;
     const std::string key = gpu_key(snapshot.devices[0]);
     const std::string pod = tenant_key(snapshot.devices[0], snapshot.devices[0].parts[0],
                                        snapshot.devices[0].parts[0].tenants[0]);
     EXPECT_EQ(history.of(key).size(), History::kMost);
     EXPECT_EQ(history.of(pod).size(), History::kMost);
-    history.add(later(world, 1, [](telemetry::Snapshot& next) {
+    history.add(later(cluster, 1, [](telemetry::Snapshot& next) {
         next.devices[0].parts[0].tenants.erase(next.devices[0].parts[0].tenants.begin());
     }));
     EXPECT_TRUE(history.of(pod).empty());
@@ -60,12 +60,12 @@ TEST(TopHistory, IsBoundedAndForgetsWhatIsGone) {
 
 TEST(TopHistory, SaysHowMuchOfTheTimeATenantWasHeldBack) {
     History history;
-    const World world = one_node();
-    const auto& device = world.agents[0].snapshot->devices[0];
+    const ClusterSnapshot cluster = one_node();
+    const auto& device = cluster.agents[0].snapshot->devices[0];
     const std::string pod = tenant_key(device, device.parts[0], device.parts[0].tenants[0]);
-    history.add(world);
+    history.add(cluster);
     EXPECT_FALSE(history.throttled_ppm(pod));
-    const World next = later(world, 2, [](telemetry::Snapshot& snapshot) {
+    const ClusterSnapshot next = later(cluster, 2, [](telemetry::Snapshot& snapshot) {
         *snapshot.devices[0].parts[0].tenants[0].throttled_ns += kSecondNs / 2;
     });
     history.add(next);

@@ -5,20 +5,20 @@
 
 namespace aliquot::top {
 
-// One function for each Kind: all rows in the world's order, neither filtered nor sorted.
+// One function for each Kind: all rows in the cluster's order, neither filtered nor sorted.
 
-Table nodes_table(const World& world);
-Table gpus_table(const World& world, const Scope& scope);
-Table pods_table(const World& world, const History& history, const Scope& scope,
+Table nodes_table(const ClusterSnapshot& cluster);
+Table gpus_table(const ClusterSnapshot& cluster, const Scope& scope);
+Table pods_table(const ClusterSnapshot& cluster, const History& history, const Scope& scope,
                  Remainders remainders);
-Table processes_table(const World& world, const Scope& scope);
+Table processes_table(const ClusterSnapshot& cluster, const Scope& scope);
 /// Of each node, GPU, MIG instance, tenant and process one, each beneath what it is part of.
 /// sort, reverse   order the tenants of a part
-Table tree_table(const World& world, Sort sort, bool reverse);
+Table tree_table(const ClusterSnapshot& cluster, Sort sort, bool reverse);
 /// What is held and not used, and what nobody holds, by its cost or its GPU hours.
-Table waste_table(const World& world);
+Table waste_table(const ClusterSnapshot& cluster);
 /// All that is wrong or has been: nodes that do not answer, health, Xids, memory errors, throttling.
-Table errors_table(const World& world);
+Table errors_table(const ClusterSnapshot& cluster);
 
 /// Goes through all tenants that the scope takes in.
 struct Place {

@@ -140,10 +140,10 @@ Subject subject_of(const Place& place, const Tenant& tenant) {
     return subject;
 }
 
-Table pods_table(const World& world, const History& history, const Scope& scope,
+Table pods_table(const ClusterSnapshot& cluster, const History& history, const Scope& scope,
                  Remainders remainders) {
     Table table{.columns = pods_columns(), .empty = "no pod holds or uses a GPU"};
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {
             if (!in_scope(scope, *agent.snapshot, device)) continue;

@@ -37,20 +37,21 @@ std::string csv_number(double value) {
     return text.data();
 }
 
-bool several_nodes(const World& world) { return world.agents.size() > 1; }
+bool several_nodes(const ClusterSnapshot& cluster) { return cluster.agents.size() > 1; }
 
 }  // namespace
 
-Line sums_line(const World& world, std::size_t width) {
-    const Sums sums = sums_of(world);
+Line sums_line(const ClusterSnapshot& cluster, std::size_t width) {
+    const Sums sums = sums_of(cluster);
     const auto silent = std::ranges::count_if(
-        world.agents, [](const Agent& agent) { return !agent.problem.empty(); });
-    std::vector<Line> words{{{several_nodes(world) ? counted(world.agents.size(), "node", "nodes")
-                              : !world.agents.empty() && world.agents.front().snapshot
-                                  ? shown(world.agents.front().snapshot->node)
-                                  : "1 node",
-                              Tone::kTitle}}};
-    if (silent > 0 && several_nodes(world))
+        cluster.agents, [](const Agent& agent) { return !agent.problem.empty(); });
+    std::vector<Line> words{
+        {{several_nodes(cluster) ? counted(cluster.agents.size(), "node", "nodes")
+          : !cluster.agents.empty() && cluster.agents.front().snapshot
+              ? shown(cluster.agents.front().snapshot->node)
+              : "1 node",
+          Tone::kTitle}}};
+    if (silent > 0 && several_nodes(cluster))
         words.back().push_back({" (" + std::to_string(silent) + " silent)", Tone::kBad});
     words.push_back({{counted(sums.gpus, "GPU", "GPUs")}});
     if (sums.unhealthy_gpus > 0)
@@ -80,9 +81,9 @@ Line sums_line(const World& world, std::size_t width) {
     return line;
 }
 
-std::vector<Line> doubts(const World& world) {
+std::vector<Line> doubts(const ClusterSnapshot& cluster) {
     std::vector<Line> lines;
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         const std::string name = shown(agent.snapshot ? agent.snapshot->node : agent.address);
         if (!agent.problem.empty())
             lines.push_back({{"! " + name + ": " + shown(agent.problem), Tone::kBad}});
@@ -102,16 +103,16 @@ std::vector<Line> doubts(const World& world) {
     return lines;
 }
 
-std::string print_once(const World& world, const View& view, bool wide, std::size_t width,
-                       const Style& style) {
+std::string print_once(const ClusterSnapshot& cluster, const View& view, bool wide,
+                       std::size_t width, const Style& style) {
     const History history;
-    const Table table = table_of(world, history, view);
+    const Table table = table_of(cluster, history, view);
     const Columns columns =
-        fit(table, {.width = width, .wide = wide, .several_nodes = several_nodes(world)});
+        fit(table, {.width = width, .wide = wide, .several_nodes = several_nodes(cluster)});
     const auto put = [&](const Line& line) {
         return to_text(width == 0 ? line : cut(line, width), style.colour) + "\n";
     };
-    std::string text = put(sums_line(world, width)) + "\n";
+    std::string text = put(sums_line(cluster, width)) + "\n";
     if (table.rows.empty()) {
         text += table.empty + "\n";
     } else {
@@ -120,14 +121,14 @@ std::string print_once(const World& world, const View& view, bool wide, std::siz
             text += put(row_line(table, row, columns, style, history));
         if (!table.total.empty()) text += "\n" + table.total + "\n";
     }
-    const auto notes = view.kind == Kind::kErrors ? std::vector<Line>{} : doubts(world);
+    const auto notes = view.kind == Kind::kErrors ? std::vector<Line>{} : doubts(cluster);
     if (!notes.empty()) text += "\n";
     for (const Line& note : notes) text += put(note);
     return text;
 }
 
-std::string print_csv(const World& world, const View& view) {
-    const Table table = table_of(world, History{}, view);
+std::string print_csv(const ClusterSnapshot& cluster, const View& view) {
+    const Table table = table_of(cluster, History{}, view);
     std::string text;
     const auto line = [&](auto&& cell_of) {
         bool first = true;

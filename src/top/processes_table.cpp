@@ -56,9 +56,9 @@ Row process_row(const Place& place, const Tenant* tenant, const Process& process
 
 }  // namespace
 
-Table processes_table(const World& world, const Scope& scope) {
+Table processes_table(const ClusterSnapshot& cluster, const Scope& scope) {
     Table table{.columns = processes_columns(), .empty = "no process is known here"};
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {
             if (!in_scope(scope, *agent.snapshot, device)) continue;

@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 17> kHelp{
 std::string_view level_of(const View& view) { return to_text(view.kind); }
 
 /// What is looked at, and how.
-Line state_line(const Desk& desk, const Table& table, const Style& style) {
-    const View& view = desk.view;
+Line state_line(const UiState& ui, const Table& table, const Style& style) {
+    const View& view = ui.view;
     Line line{{std::string(level_of(view)), Tone::kTitle}};
     if (!view.scope.title.empty()) line.push_back({" of " + view.scope.title});
     line.push_back({" (" + std::to_string(table.rows.size()) + ")"});
@@ -49,14 +49,14 @@ Line state_line(const Desk& desk, const Table& table, const Style& style) {
             style.charset == Charset::kUtf8 ? (down ? "↓" : "↑") : (down ? "-" : "+");
         line.push_back({"  sort " + std::string(to_text(sort)) + " " + arrow});
     }
-    if (desk.typing) {
-        line.push_back({"  filter /" + desk.filter_text + "_", Tone::kWarn});
-    } else if (!desk.filter_text.empty()) {
-        line.push_back({"  filter " + shown(desk.filter_text), Tone::kWarn});
+    if (ui.typing) {
+        line.push_back({"  filter /" + ui.filter_text + "_", Tone::kWarn});
+    } else if (!ui.filter_text.empty()) {
+        line.push_back({"  filter " + shown(ui.filter_text), Tone::kWarn});
     }
     if (view.idle_only) line.push_back({"  idle only", Tone::kWarn});
     if (!table.total.empty()) line.push_back({"  " + table.total});
-    if (desk.paused) line.push_back({"  PAUSED", Tone::kWarn});
+    if (ui.paused) line.push_back({"  PAUSED", Tone::kWarn});
     return line;
 }
 
@@ -103,12 +103,12 @@ Line strip_line(const telemetry::Snapshot& node, const telemetry::Device& device
 }
 
 /// The GPUs that the view is about, in at most `most` lines.
-std::vector<Line> strip(const World& world, const History& history, const View& view,
+std::vector<Line> strip(const ClusterSnapshot& cluster, const History& history, const View& view,
                         std::size_t most, std::size_t width, const Style& style) {
     std::vector<Line> lines;
     std::size_t left_out = 0;
-    const bool several = world.agents.size() > 1 && view.scope.node.empty();
-    for (const Agent& agent : world.agents) {
+    const bool several = cluster.agents.size() > 1 && view.scope.node.empty();
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         const bool here = view.scope.node.empty() || view.scope.node == node_key(*agent.snapshot);
         if (!here) continue;
@@ -128,10 +128,10 @@ std::vector<Line> strip(const World& world, const History& history, const View& 
     return lines;
 }
 
-Line keys_line(const Desk& desk, std::size_t width) {
-    if (desk.typing) return {{"Enter keep  Esc drop  web, ns=x, gpu=0, !word", Tone::kDim}};
-    if (!desk.message.empty()) return {{desk.message, Tone::kWarn}};
-    if (desk.help) return {{"any key: back", Tone::kDim}};
+Line keys_line(const UiState& ui, std::size_t width) {
+    if (ui.typing) return {{"Enter keep  Esc drop  web, ns=x, gpu=0, !word", Tone::kDim}};
+    if (!ui.message.empty()) return {{ui.message, Tone::kWarn}};
+    if (ui.help) return {{"any key: back", Tone::kDim}};
     const char* const keys =
         width >= 78
             ? "Enter open  Esc back  s sort  / filter  i idle  w waste  x errors  t tree  ? q"
@@ -139,14 +139,14 @@ Line keys_line(const Desk& desk, std::size_t width) {
     return {{keys, Tone::kDim}};
 }
 
-void keep_in_view(Desk& desk, std::size_t cursor, std::size_t rows, std::size_t room) {
+void keep_in_view(UiState& ui, std::size_t cursor, std::size_t rows, std::size_t room) {
     if (room == 0) return;
-    if (cursor < desk.top) desk.top = cursor;
-    if (cursor >= desk.top + room) desk.top = cursor + 1 - room;
+    if (cursor < ui.top) ui.top = cursor;
+    if (cursor >= ui.top + room) ui.top = cursor + 1 - room;
     if (rows <= room) {
-        desk.top = 0;
+        ui.top = 0;
     } else {
-        desk.top = std::min(desk.top, rows - room);
+        ui.top = std::min(ui.top, rows - room);
     }
 }
 
@@ -157,25 +157,25 @@ void draw_help(Screen& screen, const Size& size) {
     }
 }
 
-void draw_rows(Screen& screen, const History& history, const Table& table, Desk& desk,
-               const World& world, const Size& size, const Style& style) {
+void draw_rows(Screen& screen, const History& history, const Table& table, UiState& ui,
+               const ClusterSnapshot& cluster, const Size& size, const Style& style) {
     const Columns columns = fit(
         table,
-        {.width = size.width - kGutter, .several_nodes = world.agents.size() > 1, .live = true});
+        {.width = size.width - kGutter, .several_nodes = cluster.agents.size() > 1, .live = true});
     Line head = heading(table, columns, style);
     head.insert(head.begin(), {std::string(kGutter, ' ')});
     screen.lines.push_back(std::move(head));
     screen.rows = size.height > screen.lines.size() + 1 ? size.height - screen.lines.size() - 1 : 0;
     if (table.rows.empty()) {
-        desk.top = 0;
+        ui.top = 0;
         screen.lines.push_back({{" " + table.empty, Tone::kDim}});
         return;
     }
-    const std::size_t cursor = cursor_of(table, desk);
-    desk.cursor = table.rows[cursor].key;
-    keep_in_view(desk, cursor, table.rows.size(), screen.rows);
-    const std::size_t end = std::min(table.rows.size(), desk.top + screen.rows);
-    for (std::size_t i = desk.top; i < end; ++i) {
+    const std::size_t cursor = cursor_of(table, ui);
+    ui.cursor = table.rows[cursor].key;
+    keep_in_view(ui, cursor, table.rows.size(), screen.rows);
+    const std::size_t end = std::min(table.rows.size(), ui.top + screen.rows);
+    for (std::size_t i = ui.top; i < end; ++i) {
         Line line = row_line(table, table.rows[i], columns, style, history);
         if (i == cursor) {
             // The mark is there for terminals without colours.
@@ -192,37 +192,38 @@ void draw_rows(Screen& screen, const History& history, const Table& table, Desk&
 
 }  // namespace
 
-std::size_t cursor_of(const Table& table, const Desk& desk) {
-    const auto found = std::ranges::find(table.rows, desk.cursor, &Row::key);
+std::size_t cursor_of(const Table& table, const UiState& ui) {
+    const auto found = std::ranges::find(table.rows, ui.cursor, &Row::key);
     if (found != table.rows.end()) return static_cast<std::size_t>(found - table.rows.begin());
-    return table.rows.empty() ? 0 : std::min(desk.top, table.rows.size() - 1);
+    return table.rows.empty() ? 0 : std::min(ui.top, table.rows.size() - 1);
 }
 
-Screen draw(const World& world, const History& history, const Table& table, Desk& desk,
+Screen draw(const ClusterSnapshot& cluster, const History& history, const Table& table, UiState& ui,
             const Size& size, const Style& style) {
     Screen screen;
     if (size.width < kLeast.width || size.height < kLeast.height) {
         screen.lines.push_back({{"terminal too small"}});
     } else {
         const auto now =
-            std::chrono::duration_cast<std::chrono::seconds>(world.now.time_since_epoch()).count();
-        Line sums = sums_line(world, size.width);
+            std::chrono::duration_cast<std::chrono::seconds>(cluster.now.time_since_epoch())
+                .count();
+        Line sums = sums_line(cluster, size.width);
         const std::string clock = clock_text(now);
         const std::size_t taken = width_of(sums) + clock.size();
         if (taken + 2 <= size.width)
             sums.push_back({std::string(size.width - taken, ' ') + clock, Tone::kDim});
         screen.lines.push_back(std::move(sums));
-        if (desk.help) {
+        if (ui.help) {
             screen.lines.push_back({});
             draw_help(screen, size);
         } else {
-            if (desk.view.kind == Kind::kPods || desk.view.kind == Kind::kProcesses) {
+            if (ui.view.kind == Kind::kPods || ui.view.kind == Kind::kProcesses) {
                 for (Line& line :
-                     strip(world, history, desk.view, size.height / 3, size.width, style))
+                     strip(cluster, history, ui.view, size.height / 3, size.width, style))
                     screen.lines.push_back(std::move(line));
             }
-            if (desk.view.kind != Kind::kErrors) {
-                std::vector<Line> notes = doubts(world);
+            if (ui.view.kind != Kind::kErrors) {
+                std::vector<Line> notes = doubts(cluster);
                 constexpr std::size_t kMostNotes = 2;
                 if (notes.size() > kMostNotes) {
                     const std::size_t more = notes.size() - kMostNotes + 1;
@@ -232,13 +233,13 @@ Screen draw(const World& world, const History& history, const Table& table, Desk
                 }
                 for (Line& note : notes) screen.lines.push_back(std::move(note));
             }
-            screen.lines.push_back(state_line(desk, table, style));
-            draw_rows(screen, history, table, desk, world, size, style);
+            screen.lines.push_back(state_line(ui, table, style));
+            draw_rows(screen, history, table, ui, cluster, size, style);
         }
     }
     screen.lines.resize(std::max(size.height, std::size_t{1}));
     if (size.height > 1 && size.width >= kLeast.width && size.height >= kLeast.height)
-        screen.lines.back() = keys_line(desk, size.width);
+        screen.lines.back() = keys_line(ui, size.width);
     for (Line& line : screen.lines) line = cut(std::move(line), size.width);
     return screen;
 }

@@ -16,7 +16,7 @@ struct Size {
 };
 
 /// What the live view is at: what is looked at, and where in it the user is.
-struct Desk {
+struct UiState {
     View view;
     std::string filter_text;  // as it was typed
     std::string cursor;       // key of the row
@@ -36,12 +36,12 @@ struct Screen {
     std::size_t rows = 0;  // of the table that fit
 };
 
-/// Draws the desk. Keeps the cursor on its row, or on the one that took its place, and the rows
-/// around it on the screen: that is why the desk changes.
-Screen draw(const World& world, const History& history, const Table& table, Desk& desk,
+/// Draws the live view. Keeps the cursor on its row, or on the one that took its place, and the rows
+/// around it on the screen: that is why `ui` changes.
+Screen draw(const ClusterSnapshot& cluster, const History& history, const Table& table, UiState& ui,
             const Size& size, const Style& style);
 
 /// The row that the cursor is on; none: there is no row.
-std::size_t cursor_of(const Table& table, const Desk& desk);
+std::size_t cursor_of(const Table& table, const UiState& ui);
 
 }  // namespace aliquot::top

@@ -20,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-World world_of(const std::string& name) { return name == "one" ? one_node() : three_nodes(); }
+ClusterSnapshot world_of(const std::string& name) {
+    return name == "one" ? one_node() : three_nodes();
+}
 
 /// "down", "enter", "esc", or letters.
 std::vector<Key> keys_of(const std::string& word) {
@@ -40,11 +42,11 @@ std::string live(std::istringstream& words) {
     Size size;
     char by = 0;
     words >> name >> size.width >> by >> size.height >> charset;
-    World world = world_of(name);
+    ClusterSnapshot cluster = world_of(name);
     const Style style{.charset = charset == "utf8" ? Charset::kUtf8 : Charset::kAscii};
     History history;
     for (std::uint64_t i = 0; i < 12; ++i) {  // a history that goes up and down
-        for (Agent& agent : world.agents) {
+        for (Agent& agent : cluster.agents) {
             if (!agent.snapshot) continue;
             telemetry::Snapshot next = *agent.snapshot;
             next.sequence += 1;
@@ -56,17 +58,17 @@ std::string live(std::istringstream& words) {
             if (i == 11) next.devices = agent.snapshot->devices;
             agent.snapshot = std::make_shared<const telemetry::Snapshot>(std::move(next));
         }
-        history.add(world);
+        history.add(cluster);
     }
-    world = world_of(name);
-    Desk desk;
-    Table table = table_of(world, history, desk.view);
-    Screen screen = draw(world, history, table, desk, size, style);
+    cluster = world_of(name);
+    UiState ui;
+    Table table = table_of(cluster, history, ui.view);
+    Screen screen = draw(cluster, history, table, ui, size, style);
     for (std::string word; words >> word;) {
         for (const Key& key : keys_of(word)) {
-            press(desk, key, table, world, screen.rows);
-            table = table_of(world, history, desk.view);
-            screen = draw(world, history, table, desk, size, style);
+            press(ui, key, table, cluster, screen.rows);
+            table = table_of(cluster, history, ui.view);
+            screen = draw(cluster, history, table, ui, size, style);
         }
     }
     EXPECT_EQ(screen.lines.size(), size.height);
@@ -98,8 +100,8 @@ std::string once(std::istringstream& words, bool csv) {
             if (filter) view.filter = *filter;
         }
     }
-    const World world = world_of(name);
-    return csv ? print_csv(world, view) : print_once(world, view, wide, width, Style{});
+    const ClusterSnapshot cluster = world_of(name);
+    return csv ? print_csv(cluster, view) : print_once(cluster, view, wide, width, Style{});
 }
 
 std::string drawn(const std::string& line) {

@@ -76,9 +76,9 @@ Sums sums_of(const telemetry::Snapshot& node) {
     return sums;
 }
 
-Sums sums_of(const World& world) {
+Sums sums_of(const ClusterSnapshot& cluster) {
     Sums sums;
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (agent.snapshot) sums.add(sums_of(*agent.snapshot));
     }
     return sums;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "top/world.h"
+#include "top/cluster_snapshot.h"
 
 namespace aliquot::top {
 
@@ -38,7 +38,7 @@ struct Sums {
 inline constexpr std::uint64_t kIdleAfterNs = 60'000'000'000;
 
 Sums sums_of(const telemetry::Snapshot& node);
-Sums sums_of(const World& world);
+Sums sums_of(const ClusterSnapshot& cluster);
 
 /// How busy a GPU is: its own metric; under MIG, where no driver tells it, that of its instances,
 /// each by its part of the GPU's memory. Empty: not known.

@@ -48,11 +48,11 @@ TEST(TopSums, OnlyWhoHoldsAShareIsIdle) {
 TEST(TopSums, RowsAndRestsOfACsvAddUpToTheGpu) {
     telemetry::Snapshot node = shared_node();
     node.devices.resize(1);
-    World world;
-    world.agents = {
+    ClusterSnapshot cluster;
+    cluster.agents = {
         {.address = "a", .snapshot = std::make_shared<const telemetry::Snapshot>(node)}};
     const View view{.remainders = Remainders::kShown};
-    const Table table = table_of(world, History{}, view);
+    const Table table = table_of(cluster, History{}, view);
     ASSERT_EQ(table.rows.size(), 4U);
     double percent = 0;
     for (const Row& row : table.rows) percent += row.cells[9].number.value_or(0);

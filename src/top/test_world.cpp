@@ -184,20 +184,20 @@ Snapshot troubled_node() {
     return node;
 }
 
-World one_node() {
-    World world{.now = kNow};
-    world.agents = {{.address = "unix:/run/aliquot/agent.sock",
-                     .snapshot = std::make_shared<const Snapshot>(shared_node())}};
-    return world;
+ClusterSnapshot one_node() {
+    ClusterSnapshot cluster{.now = kNow};
+    cluster.agents = {{.address = "unix:/run/aliquot/agent.sock",
+                       .snapshot = std::make_shared<const Snapshot>(shared_node())}};
+    return cluster;
 }
 
-World three_nodes() {
-    World world{.now = kNow};
-    world.agents = {
+ClusterSnapshot three_nodes() {
+    ClusterSnapshot cluster{.now = kNow};
+    cluster.agents = {
         {.address = "10.0.0.1:9400", .snapshot = std::make_shared<const Snapshot>(shared_node())},
         {.address = "10.0.0.2:9400", .snapshot = std::make_shared<const Snapshot>(troubled_node())},
         {.address = "10.0.0.3:9400", .problem = "no answer within 3 s"}};
-    return world;
+    return cluster;
 }
 
 }  // namespace aliquot::top

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "top/world.h"
+#include "top/cluster_snapshot.h"
 
 namespace aliquot::top {
 
@@ -21,8 +21,8 @@ telemetry::Snapshot shared_node();
 telemetry::Snapshot troubled_node();
 
 /// Only the shared node.
-World one_node();
+ClusterSnapshot one_node();
 /// Both, and an agent that does not answer.
-World three_nodes();
+ClusterSnapshot three_nodes();
 
 }  // namespace aliquot::top

@@ -168,9 +168,9 @@ private:
 
 }  // namespace
 
-Table tree_table(const World& world, Sort sort, bool reverse) {
+Table tree_table(const ClusterSnapshot& cluster, Sort sort, bool reverse) {
     Tree tree(sort, reverse);
-    for (const Agent& agent : world.agents) tree.add(agent);
+    for (const Agent& agent : cluster.agents) tree.add(agent);
     return std::move(tree.table);
 }
 

@@ -71,22 +71,22 @@ void keep_wanted(Table& table, const View& view) {
     table.rows = std::move(kept);
 }
 
-Table all_rows(const World& world, const History& history, const View& view) {
+Table all_rows(const ClusterSnapshot& cluster, const History& history, const View& view) {
     switch (view.kind) {
         case Kind::kNodes:
-            return nodes_table(world);
+            return nodes_table(cluster);
         case Kind::kGpus:
-            return gpus_table(world, view.scope);
+            return gpus_table(cluster, view.scope);
         case Kind::kPods:
-            return pods_table(world, history, view.scope, view.remainders);
+            return pods_table(cluster, history, view.scope, view.remainders);
         case Kind::kProcesses:
-            return processes_table(world, view.scope);
+            return processes_table(cluster, view.scope);
         case Kind::kTree:
-            return tree_table(world, view.sort.value_or(usual_sort(view.kind)), view.reverse);
+            return tree_table(cluster, view.sort.value_or(usual_sort(view.kind)), view.reverse);
         case Kind::kWaste:
-            return waste_table(world);
+            return waste_table(cluster);
         case Kind::kErrors:
-            return errors_table(world);
+            return errors_table(cluster);
     }
     return {};
 }
@@ -138,7 +138,7 @@ Sort usual_sort(Kind kind) {
         case Kind::kErrors:
             break;
     }
-    return Sort::kNone;  // the world's order
+    return Sort::kNone;  // the cluster's order
 }
 
 void sort_rows(Table& table, Sort sort, bool reverse) {
@@ -156,8 +156,8 @@ void sort_rows(Table& table, Sort sort, bool reverse) {
     });
 }
 
-Table table_of(const World& world, const History& history, const View& view) {
-    Table table = all_rows(world, history, view);
+Table table_of(const ClusterSnapshot& cluster, const History& history, const View& view) {
+    Table table = all_rows(cluster, history, view);
     const std::size_t all = table.rows.size();
     keep_wanted(table, view);
     if (table.rows.empty() && all > 0)

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "top/cluster_snapshot.h"
 #include "top/filter.h"
 #include "top/history.h"
 #include "top/table.h"
-#include "top/world.h"
 
 namespace aliquot::top {
 
@@ -20,7 +20,7 @@ std::string_view to_text(Kind kind);
 std::optional<Kind> parse_kind(std::string_view text);
 std::vector<std::string_view> kind_names();
 
-/// What of the world is looked at, by the keys of history.h; an empty one: all.
+/// What of the cluster is looked at, by the keys of history.h; an empty one: all.
 struct Scope {
     std::string node;
     std::string gpu;
@@ -31,7 +31,7 @@ struct Scope {
 /// Rows of what belongs to no tenant, so that all adds up.
 enum class Remainders : std::uint8_t { kHidden, kShown };
 
-/// A question to the world.
+/// A question to the cluster.
 struct View {
     Kind kind = Kind::kPods;
     Scope scope;
@@ -47,6 +47,6 @@ Sort usual_sort(Kind kind);
 
 /// The rows that the view asks for, sorted. Under a tree each GPU's pods are sorted among
 /// themselves and a row stays when one below it does.
-Table table_of(const World& world, const History& history, const View& view);
+Table table_of(const ClusterSnapshot& cluster, const History& history, const View& view);
 
 }  // namespace aliquot::top

@@ -111,9 +111,9 @@ std::string total_of(const Table& table) {
 
 }  // namespace
 
-Table waste_table(const World& world) {
+Table waste_table(const ClusterSnapshot& cluster) {
     Table table{.columns = waste_columns(), .empty = "nothing is wasted: no share is held unused"};
-    for (const Agent& agent : world.agents) {
+    for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
         for (const telemetry::Device& device : agent.snapshot->devices) {
             for (const telemetry::Part& part : device.parts) {

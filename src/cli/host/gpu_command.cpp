@@ -55,7 +55,7 @@ Result<Json> from_driver(const GpuOptions& words) {
     if (!driver) return std::move(driver).error();
     auto inventory = (*driver)->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return std::move(inventory).error();
-    gpu::HealthBook book(gpu::XidPolicy{});
+    gpu::HealthTracker book(gpu::XidPolicy{});
     book.note_inventory(*inventory, {});
     std::vector<gpu::Uuid> uuids;
     for (const gpu::Gpu& one : inventory->gpus) {

@@ -119,17 +119,17 @@ Result<std::unique_ptr<TopSource>> source_of(const TopOptions& words) {
 }
 
 /// One agent's own text; of several a list with an item for each.
-std::string json_of(const Look& look) {
-    if (look.states.size() == 1) return look.states.front();
+std::string json_of(const TopUpdate& update) {
+    if (update.states.size() == 1) return update.states.front();
     const auto quoted = [](const std::string& text) {
         return document::to_json(document::make_string(text));
     };
     std::string json = R"({"apiVersion":"aliquot.dev/v1","kind":"NodeStateList","items":[)";
-    for (std::size_t i = 0; i < look.states.size(); ++i) {
-        const top::Agent& agent = look.world.agents[i];
+    for (std::size_t i = 0; i < update.states.size(); ++i) {
+        const top::Agent& agent = update.cluster.agents[i];
         json += (i == 0 ? "" : ",") + std::string(R"({"agent":)") + quoted(agent.address);
-        if (!look.states[i].empty()) {
-            json += R"(,"state":)" + look.states[i];
+        if (!update.states[i].empty()) {
+            json += R"(,"state":)" + update.states[i];
         } else {
             json += R"(,"problem":)" + quoted(agent.problem);
         }
@@ -146,29 +146,29 @@ void print_yaml(Context& context, const std::string& json) {
     context.out << document::to_yaml(tree.documents.front());
 }
 
-void print_once(Context& context, const TopOptions& words, const Look& look,
+void print_once(Context& context, const TopOptions& words, const TopUpdate& update,
                 const top::View& view) {
-    if (!look.any) {
-        for (const top::Agent& agent : look.world.agents)
+    if (!update.any) {
+        for (const top::Agent& agent : update.cluster.agents)
             fail(context, kCouldNotRun, agent.address + ": " + agent.problem);
         return;
     }
     if (words.format == "json") {
-        context.out << json_of(look) << '\n';
+        context.out << json_of(update) << '\n';
     } else if (words.format == "yaml") {
-        print_yaml(context, json_of(look));
+        print_yaml(context, json_of(update));
     } else if (words.format == "csv") {
-        context.out << top::print_csv(look.world, view);
+        context.out << top::print_csv(update.cluster, view);
     } else {
         const bool wide = words.format == "wide";
         const std::size_t width =
             context.out_is_terminal && !wide ? Terminal::size(STDOUT_FILENO).width : 0;
-        context.out << top::print_once(look.world, view, wide, width,
+        context.out << top::print_once(update.cluster, view, wide, width,
                                        {.charset = charset_of(words), .colour = context.colour});
     }
     // For programs: who is missing in what was printed.
     if (words.format == "json" || words.format == "yaml" || words.format == "csv") {
-        for (const top::Agent& agent : look.world.agents) {
+        for (const top::Agent& agent : update.cluster.agents) {
             if (!agent.problem.empty())
                 context.err << "aliquot: " << agent.address << ": " << agent.problem << '\n';
         }
@@ -191,12 +191,13 @@ void show(Context& context, const TopOptions& words) {
         return fail(context, wrong_word ? kUsage : kCouldNotRun, source.error().message);
     }
     const bool live = !words.once && words.format == "table" && context.out_is_terminal;
-    Look look = (*source)->look({});
-    if (!live) return print_once(context, words, look, *view);
+    TopUpdate update = (*source)->poll({});
+    if (!live) return print_once(context, words, update, *view);
     // Nobody there at all is said before the terminal is taken; one of many may come later.
-    if (!look.any && look.world.agents.size() == 1) return print_once(context, words, look, *view);
-    top::Desk desk{.view = *std::move(view), .filter_text = words.filter};
-    run_live(context, **source, std::move(look), std::move(desk),
+    if (!update.any && update.cluster.agents.size() == 1)
+        return print_once(context, words, update, *view);
+    top::UiState ui{.view = *std::move(view), .filter_text = words.filter};
+    run_live(context, **source, std::move(update), std::move(ui),
              {.interval = std::chrono::milliseconds(static_cast<long>(words.interval_s * 1000)),
               .style = {.charset = charset_of(words), .colour = context.colour}});
 }

@@ -49,7 +49,7 @@ public:
         return Done{};
     }
 
-    Look look(const std::stop_token& stop) override {
+    TopUpdate poll(const std::stop_token& stop) override {
         if (clock_.now() - listed_ >= kBetweenLists) static_cast<void>(list().ok());
         census_.refresh();
         sampler_->look();
@@ -63,11 +63,11 @@ public:
             first_ = false;
         }
         const auto seen = sampler_->snapshots().get().value;
-        Look look{.any = seen != nullptr};
-        look.world.now = std::chrono::system_clock::now();
-        look.world.agents = {{.address = name_, .snapshot = seen}};
-        look.states = {seen ? telemetry::to_json(*seen) : std::string()};
-        return look;
+        TopUpdate update{.any = seen != nullptr};
+        update.cluster.now = std::chrono::system_clock::now();
+        update.cluster.agents = {{.address = name_, .snapshot = seen}};
+        update.states = {seen ? telemetry::to_json(*seen) : std::string()};
+        return update;
     }
 
 private:

@@ -11,7 +11,7 @@
 namespace aliquot::cli {
 
 /// A driver asked directly, where no agent runs: figures, processes and the pods of those, but not
-/// who holds what. Counters begin with the first look, which takes a second.
+/// who holds what. Counters begin with the first poll, which takes a second.
 ///
 /// errors        kNotFound, kUnavailable: no driver there
 Result<std::unique_ptr<TopSource>> open_driver_source(const DriverChoice& choice);

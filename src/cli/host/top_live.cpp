@@ -44,7 +44,7 @@ public:
           wake_(wake),
           thread_([this](std::stop_token stop) { run(stop); }) {}
 
-    [[nodiscard]] const Latest<Look>& latest() const { return latest_; }
+    [[nodiscard]] const Latest<TopUpdate>& latest() const { return latest_; }
 
 private:
     void run(const std::stop_token& stop) {
@@ -57,7 +57,7 @@ private:
                 pause.wait_until(lock, stop, next, [] { return false; });
             }
             if (stop.stop_requested()) return;
-            latest_.publish(source_.look(stop));
+            latest_.publish(source_.poll(stop));
             const std::uint64_t one = 1;
             const ssize_t written = ::write(wake_, &one, sizeof one);
             static_cast<void>(written);  // full means that it is awake already
@@ -67,14 +67,14 @@ private:
     TopSource& source_;
     milliseconds interval_;
     int wake_;
-    Latest<Look> latest_;
+    Latest<TopUpdate> latest_;
     std::jthread thread_;  // last: it uses the others
 };
 
 class Live {
 public:
-    Live(Look first, top::Desk desk, const LiveOptions& options, int in)
-        : world_(std::move(first.world)), desk_(std::move(desk)), options_(options), in_(in) {
+    Live(TopUpdate first, top::UiState ui, const LiveOptions& options, int in)
+        : world_(std::move(first.cluster)), desk_(std::move(ui)), options_(options), in_(in) {
         history_.add(world_);
     }
 
@@ -159,13 +159,13 @@ private:
         static_cast<void>(got);
         const auto seen = looker.latest().get();
         if (!seen.value || desk_.paused) return;
-        world_ = seen.value->world;
+        world_ = seen.value->cluster;
         history_.add(world_);
     }
 
-    top::World world_;
+    top::ClusterSnapshot world_;
     top::History history_;
-    top::Desk desk_;
+    top::UiState desk_;
     LiveOptions options_;
     int in_;
     top::KeyReader keys_;
@@ -176,7 +176,7 @@ private:
 
 }  // namespace
 
-void run_live(Context& context, TopSource& source, Look first, top::Desk desk,
+void run_live(Context& context, TopSource& source, TopUpdate first, top::UiState ui,
               const LiveOptions& options) {
     // Before any thread starts, so that all of them have it.
     const sigset_t set = watched();
@@ -191,7 +191,7 @@ void run_live(Context& context, TopSource& source, Look first, top::Desk desk,
     }
     int ending = 0;
     {
-        Live live(std::move(first), std::move(desk), options, in);
+        Live live(std::move(first), std::move(ui), options, in);
         ending = live.run(source);
     }
     Terminal::give_back();

@@ -18,7 +18,7 @@ struct LiveOptions {
 /// that signal, with the terminal restored). Looks at the nodes in a thread of its own, so that a
 /// slow agent never keeps a key waiting.
 /// first   what was seen already
-void run_live(Context& context, TopSource& source, Look first, top::Desk desk,
+void run_live(Context& context, TopSource& source, TopUpdate first, top::UiState ui,
               const LiveOptions& options);
 
 }  // namespace aliquot::cli

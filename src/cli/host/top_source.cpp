@@ -32,14 +32,14 @@ AgentSource::AgentSource(std::vector<AgentPlace> places, const AskOptions& optio
       usual_(places.empty()),
       last_(states_.places().size()) {}
 
-Look AgentSource::look(const std::stop_token& stop) {
+TopUpdate AgentSource::poll(const std::stop_token& stop) {
     return take(states_.ask(stop), states_.places());
 }
 
-Look AgentSource::take(std::vector<Result<std::string>> answers,
-                       const std::vector<AgentPlace>& places) {
-    Look look;
-    look.world.now = std::chrono::system_clock::now();
+TopUpdate AgentSource::take(std::vector<Result<std::string>> answers,
+                            const std::vector<AgentPlace>& places) {
+    TopUpdate update;
+    update.cluster.now = std::chrono::system_clock::now();
     for (std::size_t i = 0; i < answers.size(); ++i) {
         top::Agent agent{.address = places[i].name};
         std::string state;
@@ -48,7 +48,7 @@ Look AgentSource::take(std::vector<Result<std::string>> answers,
             if (snapshot) {
                 last_[i] = std::make_shared<const telemetry::Snapshot>(*std::move(snapshot));
                 state = *std::move(answers[i]);
-                look.any = true;
+                update.any = true;
             } else {
                 agent.problem = "its state is not of this version: " + snapshot.error().message;
             }
@@ -56,30 +56,30 @@ Look AgentSource::take(std::vector<Result<std::string>> answers,
             agent.problem = without_name(answers[i].error().message, places[i].name);
         }
         agent.snapshot = last_[i];
-        look.world.agents.push_back(std::move(agent));
-        look.states.push_back(std::move(state));
+        update.cluster.agents.push_back(std::move(agent));
+        update.states.push_back(std::move(state));
     }
-    if (!usual_) return look;
+    if (!usual_) return update;
     // Two ways to one agent: the one that works, else the better explanation.
-    const auto& agents = look.world.agents;
+    const auto& agents = update.cluster.agents;
     std::size_t best = 0;
     if (!agents[0].snapshot && (agents[1].snapshot || !answers[0])) {
         const bool absent = !answers[0] && answers[0].error().code == ErrorCode::kNotFound;
         if (agents[1].snapshot || absent) best = 1;
     }
-    const bool nobody = !look.any && !answers[0] && !answers[1] &&
+    const bool nobody = !update.any && !answers[0] && !answers[1] &&
                         answers[0].error().code == ErrorCode::kNotFound &&
                         answers[1].error().code == ErrorCode::kNotFound;
-    look.world.agents = {look.world.agents[best]};
-    look.states = {look.states[best]};
-    if (nobody && !look.world.agents[0].snapshot) {
-        look.world.agents[0].address = "this machine";
-        look.world.agents[0].problem =
+    update.cluster.agents = {update.cluster.agents[best]};
+    update.states = {update.states[best]};
+    if (nobody && !update.cluster.agents[0].snapshot) {
+        update.cluster.agents[0].address = "this machine";
+        update.cluster.agents[0].problem =
             "no node agent: nobody listens at " + std::string(kAgentAddress) + " or " +
             std::string(kUsualHttp) +
             "; name one with --agent, or a simulated node with --node-state";
     }
-    return look;
+    return update;
 }
 
 }  // namespace aliquot::cli

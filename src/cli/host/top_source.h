@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "cli/host/agent_states.h"
-#include "top/world.h"
+#include "top/cluster_snapshot.h"
 
 namespace aliquot::cli {
 
-/// One look at all nodes.
-struct Look {
-    top::World world;
+/// What one poll of all nodes gave.
+struct TopUpdate {
+    top::ClusterSnapshot cluster;
     std::vector<std::string> states;  // the agents' own JSON, as they gave it; empty: none
     bool any = false;                 // somebody has answered
 };
@@ -23,17 +23,17 @@ public:
     virtual ~TopSource() = default;
     /// Ends at the source's deadline, or soon after `stop`. An agent that does not answer keeps the
     /// snapshot that it gave last, with the problem beside it.
-    virtual Look look(const std::stop_token& stop) = 0;
+    virtual TopUpdate poll(const std::stop_token& stop) = 0;
 };
 
 /// Agents by their addresses; none given: the one of this machine, by its socket or else its port.
 class AgentSource : public TopSource {
 public:
     AgentSource(std::vector<AgentPlace> places, const AskOptions& options);
-    Look look(const std::stop_token& stop) override;
+    TopUpdate poll(const std::stop_token& stop) override;
 
 private:
-    Look take(std::vector<Result<std::string>> answers, const std::vector<AgentPlace>& places);
+    TopUpdate take(std::vector<Result<std::string>> answers, const std::vector<AgentPlace>& places);
 
     AgentStates states_;
     bool usual_ = false;  // the places are two ways to the same agent

@@ -19,7 +19,7 @@ struct Agent {
 };
 
 /// All that is shown at one moment.
-struct World {
+struct ClusterSnapshot {
     std::vector<Agent> agents;  // in the order they were asked for
     telemetry::Moment now;
 };

@@ -62,19 +62,19 @@ const std::string kRoleBindings = "rbac.authorization.k8s.io/rolebindings";
 const std::string kClusterRoleBindings = "rbac.authorization.k8s.io/clusterrolebindings";
 
 /// The rules of the role that a binding names; those of aggregated cluster roles too.
-std::vector<Value> rules_behind(const World& world, const Value& binding) {
+std::vector<Value> rules_behind(const ServerContext& context, const Value& binding) {
     std::vector<Value> rules;
     const Value& ref = binding.at("roleRef");
     const bool cluster = ref.at("kind").text() == "ClusterRole";
     const std::string key =
         cluster ? ref.at("name").text()
                 : Call::key_of(binding.at_path("metadata.namespace").text(), ref.at("name").text());
-    const EntryPtr role = world.store.get(cluster ? kClusterRoles : kRoles, key);
+    const EntryPtr role = context.store.get(cluster ? kClusterRoles : kRoles, key);
     if (role == nullptr) return rules;
     for (const Value& rule : role->object.at("rules").items()) rules.push_back(rule);
     const Value& selectors = role->object.at_path("aggregationRule.clusterRoleSelectors");
     if (selectors.empty()) return rules;
-    const auto all = world.store.list(kClusterRoles, "", 0, "", 0);
+    const auto all = context.store.list(kClusterRoles, "", 0, "", 0);
     for (const EntryPtr& other : all->entries) {
         const bool selected = std::ranges::any_of(selectors.items(), [&](const Value& one) {
             return matches_labels(read_label_selector(one),
@@ -86,20 +86,20 @@ std::vector<Value> rules_behind(const World& world, const Value& binding) {
     return rules;
 }
 
-std::vector<EntryPtr> bindings_for(const World& world, const std::string& name_space) {
-    const auto everywhere = world.store.list(kClusterRoleBindings, "", 0, "", 0);
+std::vector<EntryPtr> bindings_for(const ServerContext& context, const std::string& name_space) {
+    const auto everywhere = context.store.list(kClusterRoleBindings, "", 0, "", 0);
     std::vector<EntryPtr> found = everywhere->entries;
     if (!name_space.empty()) {
-        const auto here = world.store.list(kRoleBindings, name_space + "/", 0, "", 0);
+        const auto here = context.store.list(kRoleBindings, name_space + "/", 0, "", 0);
         found.insert(found.end(), here->entries.begin(), here->entries.end());
     }
     return found;
 }
 
-std::optional<User> user_of_token(const World& world, const std::string& token) {
-    const std::shared_lock lock(world.tokens_guard);
-    const auto found = world.tokens.find(token);
-    if (found == world.tokens.end()) return std::nullopt;
+std::optional<User> user_of_token(const ServerContext& context, const std::string& token) {
+    const std::shared_lock lock(context.tokens_guard);
+    const auto found = context.tokens.find(token);
+    if (found == context.tokens.end()) return std::nullopt;
     User user = found->second;
     user.groups.emplace_back("system:authenticated");
     return user;
@@ -130,30 +130,31 @@ void impersonate(const HttpRequest& request, User& user) {
 
 }  // namespace
 
-std::optional<User> authenticate(const World& world, const HttpRequest& request) {
+std::optional<User> authenticate(const ServerContext& context, const HttpRequest& request) {
     const std::string_view header = request.header("authorization");
     std::optional<User> user;
     if (lower(header.substr(0, 7)) == "bearer ") {
-        user = user_of_token(world, std::string(trim(header.substr(7))));
+        user = user_of_token(context, std::string(trim(header.substr(7))));
         if (!user) return std::nullopt;
     } else if (!request.peer_name.empty()) {
         user = User{request.peer_name, "", request.peer_groups, {}};
         user->groups.emplace_back("system:authenticated");
-    } else if (!world.options.rbac) {
+    } else if (!context.options.rbac) {
         user = administrator();
-        if (!world.options.anonymous) return std::nullopt;
+        if (!context.options.anonymous) return std::nullopt;
     } else {
-        if (!world.options.anonymous) return std::nullopt;
+        if (!context.options.anonymous) return std::nullopt;
         return User{"system:anonymous", "", {"system:unauthenticated"}, {}};
     }
     impersonate(request, *user);
     return user;
 }
 
-std::optional<std::string> allowed_by_roles(const World& world, const Attributes& attributes) {
-    for (const EntryPtr& binding : bindings_for(world, attributes.name_space)) {
+std::optional<std::string> allowed_by_roles(const ServerContext& context,
+                                            const Attributes& attributes) {
+    for (const EntryPtr& binding : bindings_for(context, attributes.name_space)) {
         if (!is_subject(binding->object, attributes.user)) continue;
-        for (const Value& rule : rules_behind(world, binding->object)) {
+        for (const Value& rule : rules_behind(context, binding->object)) {
             if (!rule_fits(rule, attributes)) continue;
             const Value& ref = binding->object.at("roleRef");
             const std::string& kind = binding->object.at("kind").text();
@@ -167,17 +168,17 @@ std::optional<std::string> allowed_by_roles(const World& world, const Attributes
     return std::nullopt;
 }
 
-Value rules_of(const World& world, const User& user, const std::string& name_space) {
+Value rules_of(const ServerContext& context, const User& user, const std::string& name_space) {
     Value resources = Value::array();
     Value paths = Value::array();
-    if (!world.options.rbac || has_group(user, "system:masters")) {
+    if (!context.options.rbac || has_group(user, "system:masters")) {
         const Value all = Value(Value::Array{Value("*")});
         resources.push(Value::object({{"verbs", all}, {"apiGroups", all}, {"resources", all}}));
         paths.push(Value::object({{"verbs", all}, {"nonResourceURLs", all}}));
     } else {
-        for (const EntryPtr& binding : bindings_for(world, name_space)) {
+        for (const EntryPtr& binding : bindings_for(context, name_space)) {
             if (!is_subject(binding->object, user)) continue;
-            for (const Value& rule : rules_behind(world, binding->object)) {
+            for (const Value& rule : rules_behind(context, binding->object)) {
                 (rule.find("nonResourceURLs") != nullptr ? paths : resources).push(rule);
             }
         }
@@ -187,9 +188,9 @@ Value rules_of(const World& world, const User& user, const std::string& name_spa
                           {"incomplete", false}});
 }
 
-std::optional<Failure> authorize(const World& world, const Attributes& wanted) {
-    if (!world.options.rbac || has_group(wanted.user, "system:masters")) return std::nullopt;
-    if (allowed_by_roles(world, wanted)) return std::nullopt;
+std::optional<Failure> authorize(const ServerContext& context, const Attributes& wanted) {
+    if (!context.options.rbac || has_group(wanted.user, "system:masters")) return std::nullopt;
+    if (allowed_by_roles(context, wanted)) return std::nullopt;
     const std::string who = "User \"" + wanted.user.name + "\" cannot ";
     if (!wanted.is_resource) {
         Failure failure = forbidden("", "", "", "");

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
 /// Who sent a request; nullopt: credentials that are not good, or none where some are needed.
-std::optional<User> authenticate(const World& world, const HttpRequest& request);
+std::optional<User> authenticate(const ServerContext& context, const HttpRequest& request);
 
 /// What somebody wants to do.
 struct Attributes {
@@ -21,12 +21,13 @@ struct Attributes {
 };
 
 /// Whether roles and bindings allow it; the reason in words, empty: nothing allows it.
-std::optional<std::string> allowed_by_roles(const World& world, const Attributes& attributes);
+std::optional<std::string> allowed_by_roles(const ServerContext& context,
+                                            const Attributes& attributes);
 
 /// The rules that hold for a user in a namespace, as SelfSubjectRulesReview lists them.
-Value rules_of(const World& world, const User& user, const std::string& name_space);
+Value rules_of(const ServerContext& context, const User& user, const std::string& name_space);
 
 /// nullopt: allowed.
-std::optional<Failure> authorize(const World& world, const Attributes& attributes);
+std::optional<Failure> authorize(const ServerContext& context, const Attributes& attributes);
 
 }  // namespace aliquot::sim::apiserver

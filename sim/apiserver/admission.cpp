@@ -11,7 +11,7 @@ namespace {
 
 Outcome<Done> check_namespace(const Call& call) {
     if (!call.resource->namespaced) return Done{};
-    const EntryPtr found = call.world.store.get("/namespaces", call.name_space);
+    const EntryPtr found = call.context.store.get("/namespaces", call.name_space);
     if (found == nullptr) return not_found("namespaces", "", call.name_space);
     if (found->object.at_path("metadata.deletionTimestamp").is_null()) return Done{};
     Failure failure = forbidden(call.resource->name, call.resource->group, call.name,
@@ -46,14 +46,14 @@ Outcome<Done> set_priority(const Call& call, Value& spec) {
     };
     const std::string storage = "scheduling.k8s.io/priorityclasses";
     if (!name.empty()) {
-        const EntryPtr found = call.world.store.get(storage, name);
+        const EntryPtr found = call.context.store.get(storage, name);
         if (found == nullptr) {
             return forbidden("pods", "", call.name,
                              "no PriorityClass with name " + name + " was found");
         }
         use(found->object);
     } else {
-        const auto page = call.world.store.list(storage, "", 0, "", 0);
+        const auto page = call.context.store.list(storage, "", 0, "", 0);
         for (const EntryPtr& entry : page ? page->entries : std::vector<EntryPtr>{}) {
             if (!entry->object.at("globalDefault").boolean()) continue;
             spec["priorityClassName"] = entry->object.at_path("metadata.name");
@@ -76,7 +76,7 @@ Outcome<Done> set_priority(const Call& call, Value& spec) {
 Outcome<Done> use_runtime_class(const Call& call, Value& spec) {
     const std::string name = spec.at("runtimeClassName").text();
     if (name.empty()) return Done{};
-    const EntryPtr found = call.world.store.get("node.k8s.io/runtimeclasses", name);
+    const EntryPtr found = call.context.store.get("node.k8s.io/runtimeclasses", name);
     if (found == nullptr) {
         return forbidden("pods", "", call.name,
                          "pod rejected: RuntimeClass \"" + name + "\" not found");
@@ -96,7 +96,7 @@ Outcome<Done> use_runtime_class(const Call& call, Value& spec) {
 
 /// Defaults and bounds of the namespace's limit ranges.
 Outcome<Done> keep_limits(const Call& call, Value& spec) {
-    const auto ranges = call.world.store.list("/limitranges", call.name_space + "/", 0, "", 0);
+    const auto ranges = call.context.store.list("/limitranges", call.name_space + "/", 0, "", 0);
     if (!ranges || ranges->entries.empty()) return Done{};
     for (const EntryPtr& range : ranges->entries) {
         for (const Value& limit : range->object.at_path("spec.limits").items()) {
@@ -150,9 +150,9 @@ bool is_finished(const Value& pod) {
 }
 
 Outcome<Done> keep_quota(const Call& call, const Value& spec) {
-    const auto quotas = call.world.store.list("/resourcequotas", call.name_space + "/", 0, "", 0);
+    const auto quotas = call.context.store.list("/resourcequotas", call.name_space + "/", 0, "", 0);
     if (!quotas || quotas->entries.empty()) return Done{};
-    const auto pods = call.world.store.list("/pods", call.name_space + "/", 0, "", 0);
+    const auto pods = call.context.store.list("/pods", call.name_space + "/", 0, "", 0);
     for (const EntryPtr& quota : quotas->entries) {
         if (!quota->object.at_path("spec.scopes").empty() ||
             !quota->object.at_path("spec.scopeSelector").empty()) {
@@ -194,7 +194,7 @@ Outcome<Done> admit_pod(const Call& call, Value& object) {
     if (!priority) return priority;
     add_toleration(spec, "node.kubernetes.io/not-ready");
     add_toleration(spec, "node.kubernetes.io/unreachable");
-    if (call.world.options.default_service_accounts && spec.at("serviceAccountName").is_null()) {
+    if (call.context.options.default_service_accounts && spec.at("serviceAccountName").is_null()) {
         spec["serviceAccountName"] = "default";
         spec["serviceAccount"] = "default";
     }

@@ -16,8 +16,8 @@
 #include "sim/apiserver/collector.h"
 #include "sim/apiserver/manifests.h"
 #include "sim/apiserver/seed.h"
+#include "sim/apiserver/server_context.h"
 #include "sim/apiserver/words.h"
-#include "sim/apiserver/world.h"
 
 namespace aliquot::sim {
 
@@ -67,12 +67,13 @@ http::ServerOptions listening_on(const std::string& address) {
 
 namespace apiserver {
 
-World::World(ApiServerOptions given) : options(std::move(given)), store(options.history_limit) {
+ServerContext::ServerContext(ApiServerOptions given)
+    : options(std::move(given)), store(options.history_limit) {
     for (const auto& one : options.tokens) {
         tokens[one.first] = User{one.second.name, "", one.second.groups, {}};
     }
 }
-World::~World() = default;
+ServerContext::~ServerContext() = default;
 
 }  // namespace apiserver
 
@@ -83,35 +84,36 @@ ApiUser service_account(const std::string& name_space, const std::string& name) 
 
 class ApiServer::Implementation {
 public:
-    explicit Implementation(ApiServerOptions options) : world(std::move(options)) {}
+    explicit Implementation(ApiServerOptions options) : context(std::move(options)) {}
     Implementation(const Implementation&) = delete;
     Implementation& operator=(const Implementation&) = delete;
 
     ~Implementation() {
-        world.stopping = true;
-        world.store.interrupt();
+        context.stopping = true;
+        context.store.interrupt();
         plain.reset();
         https.reset();
-        world.collector.reset();
+        context.collector.reset();
     }
 
     Result<Done> start() {
         auto authority = Authority::make();
         if (!authority) return std::move(authority).error();
-        world.authority = std::move(*authority);
+        context.authority = std::move(*authority);
         admin_token = "admin-" + make_uuid();
-        world.tokens[admin_token] = User{"admin", "", {"system:masters"}, {}};
-        if (world.options.collect_garbage) world.collector = std::make_unique<Collector>(world);
-        plant_first_objects(world);
+        context.tokens[admin_token] = User{"admin", "", {"system:masters"}, {}};
+        if (context.options.collect_garbage)
+            context.collector = std::make_unique<Collector>(context);
+        plant_first_objects(context);
         const auto handler = [this](const http::Request& request) -> http::Response {
-            return answer_request(world, read_request(request));
+            return answer_request(context, read_request(request));
         };
-        if (!world.options.http_address.empty()) {
-            auto server = http::Server::listen(listening_on(world.options.http_address), handler);
+        if (!context.options.http_address.empty()) {
+            auto server = http::Server::listen(listening_on(context.options.http_address), handler);
             if (!server) return std::move(server).error();
             plain = std::move(*server);
         }
-        if (world.options.https_address.empty()) return Done{};
+        if (context.options.https_address.empty()) return Done{};
         return start_tls(handler);
     }
 
@@ -119,7 +121,7 @@ public:
         return address.substr(0, address.rfind(':'));
     }
 
-    World world;
+    ServerContext context;
     std::string admin_token;
     std::string kubeconfig;
     os::TemporaryDirectory certificates;
@@ -129,18 +131,18 @@ private:
     Result<Done> start_tls(const http::Handler& handler) {
         std::vector<std::string> names = {"localhost", "127.0.0.1", "kubernetes",
                                           "kubernetes.default", "kubernetes.default.svc"};
-        for (const std::string& name : world.options.certificate_names) names.push_back(name);
-        auto pair = world.authority->issue_server("kube-apiserver", names);
+        for (const std::string& name : context.options.certificate_names) names.push_back(name);
+        auto pair = context.authority->issue_server("kube-apiserver", names);
         if (!pair) return std::move(pair).error();
         const std::vector<std::pair<std::string, const std::string*>> files = {
             {"tls.crt", &pair->certificate},
             {"tls.key", &pair->key},
-            {"client-ca.crt", &world.authority->certificate()}};
+            {"client-ca.crt", &context.authority->certificate()}};
         for (const auto& [name, text] : files) {
             auto done = write_private(certificates.path() / name, *text);
             if (!done) return done;
         }
-        auto options = listening_on(world.options.https_address);
+        auto options = listening_on(context.options.https_address);
         options.access.tls = {.certificate_file = certificates.path() / "tls.crt",
                               .key_file = certificates.path() / "tls.key",
                               .client_ca_file = certificates.path() / "client-ca.crt",
@@ -148,26 +150,26 @@ private:
         auto server = http::Server::listen(std::move(options), handler);
         if (!server) return std::move(server).error();
         https = std::move(*server);
-        auto admin = world.authority->issue_client("admin", {"system:masters"});
+        auto admin = context.authority->issue_client("admin", {"system:masters"});
         if (!admin) return std::move(admin).error();
-        const std::string url =
-            "https://" + host_of(world.options.https_address) + ":" + std::to_string(https->port());
+        const std::string url = "https://" + host_of(context.options.https_address) + ":" +
+                                std::to_string(https->port());
         kubeconfig =
-            make_kubeconfig(url, world.authority->certificate(),
+            make_kubeconfig(url, context.authority->certificate(),
                             "    client-certificate-data: " + encode_base64(admin->certificate) +
                                 "\n    client-key-data: " + encode_base64(admin->key) + "\n");
         return write_files(*admin);
     }
 
     Result<Done> write_files(const PemPair& admin) {
-        const std::string& directory = world.options.directory;
+        const std::string& directory = context.options.directory;
         if (directory.empty()) return Done{};
         if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
             return Error{ErrorCode::kPermission, directory + ": " + std::strerror(errno)};
         }
         const std::vector<std::pair<std::string, const std::string*>> files = {
             {"kubeconfig", &kubeconfig},
-            {"ca.crt", &world.authority->certificate()},
+            {"ca.crt", &context.authority->certificate()},
             {"admin.crt", &admin.certificate},
             {"admin.key", &admin.key},
             {"admin.token", &admin_token}};
@@ -192,32 +194,32 @@ Result<std::unique_ptr<ApiServer>> ApiServer::start(ApiServerOptions options) {
 
 std::string ApiServer::http_url() const {
     if (implementation_->plain == nullptr) return {};
-    return "http://" + implementation_->host_of(implementation_->world.options.http_address) + ":" +
-           std::to_string(implementation_->plain->port());
+    return "http://" + implementation_->host_of(implementation_->context.options.http_address) +
+           ":" + std::to_string(implementation_->plain->port());
 }
 
 std::string ApiServer::https_url() const {
     if (implementation_->https == nullptr) return {};
-    return "https://" + implementation_->host_of(implementation_->world.options.https_address) +
+    return "https://" + implementation_->host_of(implementation_->context.options.https_address) +
            ":" + std::to_string(implementation_->https->port());
 }
 
 const std::string& ApiServer::ca_certificate() const {
-    return implementation_->world.authority->certificate();
+    return implementation_->context.authority->certificate();
 }
 const std::string& ApiServer::admin_token() const { return implementation_->admin_token; }
 const std::string& ApiServer::kubeconfig() const { return implementation_->kubeconfig; }
 
 std::string ApiServer::kubeconfig_file() const {
-    const std::string& directory = implementation_->world.options.directory;
+    const std::string& directory = implementation_->context.options.directory;
     return directory.empty() ? "" : directory + "/kubeconfig";
 }
 
 std::string ApiServer::issue_token(const ApiUser& user) {
     std::string token = "token-" + make_uuid();
-    World& world = implementation_->world;
-    const std::unique_lock lock(world.tokens_guard);
-    world.tokens[token] = User{user.name, "", user.groups, {}};
+    ServerContext& context = implementation_->context;
+    const std::unique_lock lock(context.tokens_guard);
+    context.tokens[token] = User{user.name, "", user.groups, {}};
     return token;
 }
 
@@ -226,18 +228,18 @@ std::string ApiServer::kubeconfig_for(const ApiUser& user) {
 }
 
 Result<unsigned> ApiServer::apply(std::string_view manifests, const std::string& name_space) {
-    return apply_manifests(implementation_->world, manifests, name_space);
+    return apply_manifests(implementation_->context, manifests, name_space);
 }
 
 void ApiServer::set_log(const std::string& name_space, const std::string& pod,
                         const std::string& container, std::string text) {
-    implementation_->world.logs.put(Call::key_of(name_space, pod), container, std::move(text));
+    implementation_->context.logs.put(Call::key_of(name_space, pod), container, std::move(text));
 }
 
 void ApiServer::revoke_token(const std::string& token) {
-    World& world = implementation_->world;
-    const std::unique_lock lock(world.tokens_guard);
-    world.tokens.erase(token);
+    ServerContext& context = implementation_->context;
+    const std::unique_lock lock(context.tokens_guard);
+    context.tokens.erase(token);
 }
 
 ApiServer::Reply ApiServer::request(std::string_view method, std::string_view target,
@@ -247,32 +249,32 @@ ApiServer::Reply ApiServer::request(std::string_view method, std::string_view ta
     request.headers["content-type"] = content_type;
     request.headers["user-agent"] = "aliquot-sim/1";
     request.body = body;
-    const HttpAnswer answer = answer_request(implementation_->world, request);
+    const HttpAnswer answer = answer_request(implementation_->context, request);
     return {answer.status, answer.body};
 }
 
-void ApiServer::inject(ApiFault fault) { implementation_->world.faults.inject(std::move(fault)); }
-void ApiServer::clear_faults() { implementation_->world.faults.clear(); }
+void ApiServer::inject(ApiFault fault) { implementation_->context.faults.inject(std::move(fault)); }
+void ApiServer::clear_faults() { implementation_->context.faults.clear(); }
 
 void ApiServer::cut_connections() {
     if (implementation_->plain != nullptr) implementation_->plain->cut_connections();
     if (implementation_->https != nullptr) implementation_->https->cut_connections();
 }
 
-void ApiServer::compact() { implementation_->world.store.compact(); }
-std::uint64_t ApiServer::revision() const { return implementation_->world.store.revision(); }
+void ApiServer::compact() { implementation_->context.store.compact(); }
+std::uint64_t ApiServer::revision() const { return implementation_->context.store.revision(); }
 unsigned ApiServer::watches(std::string_view resource) const {
-    return implementation_->world.faults.watches(resource);
+    return implementation_->context.faults.watches(resource);
 }
-std::uint64_t ApiServer::requests() const { return implementation_->world.requests.load(); }
+std::uint64_t ApiServer::requests() const { return implementation_->context.requests.load(); }
 
 std::map<std::string, std::uint64_t> ApiServer::request_counts() const {
-    const std::lock_guard lock(implementation_->world.counts_guard);
-    return implementation_->world.counts;
+    const std::lock_guard lock(implementation_->context.counts_guard);
+    return implementation_->context.counts;
 }
 
 bool ApiServer::settle(std::chrono::milliseconds patience) {
-    const auto& collector = implementation_->world.collector;
+    const auto& collector = implementation_->context.collector;
     return collector == nullptr || collector->settle(patience);
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "sim/apiserver/removal.h"
+#include "sim/apiserver/server_context.h"
 #include "sim/apiserver/strategy.h"
-#include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -31,7 +31,7 @@ bool has_finalizer(const Value& object, std::string_view name) {
 
 }  // namespace
 
-Collector::Collector(World& world) : world_(world), thread_([this] { run(); }) {}
+Collector::Collector(ServerContext& context) : context_(context), thread_([this] { run(); }) {}
 
 Collector::~Collector() {
     {
@@ -137,13 +137,13 @@ void Collector::perform(const Task& task) {
 }
 
 void Collector::remove(const Place& place, const std::string& policy) {
-    const EntryPtr entry = world_.store.get(place.first, place.second);
+    const EntryPtr entry = context_.store.get(place.first, place.second);
     if (entry == nullptr) return;
-    const ResourcePtr resource = world_.resources.find_kind(entry->object.at("apiVersion").text(),
-                                                            entry->object.at("kind").text());
+    const ResourcePtr resource = context_.resources.find_kind(entry->object.at("apiVersion").text(),
+                                                              entry->object.at("kind").text());
     if (resource == nullptr) return;
     static const HttpRequest kNoRequest;
-    Call call{world_, kNoRequest, {}, resource};
+    Call call{context_, kNoRequest, {}, resource};
     call.verb = "delete";
     call.name = entry->object.at_path("metadata.name").text();
     call.name_space = entry->object.at_path("metadata.namespace").text();
@@ -155,7 +155,7 @@ void Collector::remove(const Place& place, const std::string& policy) {
 
 void Collector::drop_dependents(const std::string& owner, bool foreground) {
     for (const Place& place : dependents_of(owner)) {
-        const EntryPtr entry = world_.store.get(place.first, place.second);
+        const EntryPtr entry = context_.store.get(place.first, place.second);
         if (entry == nullptr) continue;
         // One that another living object owns too only loses this owner.
         bool others = false;
@@ -168,9 +168,9 @@ void Collector::drop_dependents(const std::string& owner, bool foreground) {
             Value object = entry->object;
             std::erase_if(object["metadata"]["ownerReferences"].items(),
                           [&](const Value& one) { return one.at("uid").text() == owner; });
-            const EntryPtr now =
-                world_.store.update(place.first, place.second, std::move(object), entry->revision);
-            const ResourcePtr resource = world_.resources.find_kind(
+            const EntryPtr now = context_.store.update(place.first, place.second, std::move(object),
+                                                       entry->revision);
+            const ResourcePtr resource = context_.resources.find_kind(
                 entry->object.at("apiVersion").text(), entry->object.at("kind").text());
             if (now != nullptr && resource != nullptr) written(*resource, now->object);
             continue;
@@ -186,7 +186,7 @@ void Collector::drop_dependents(const std::string& owner, bool foreground) {
 
 void Collector::orphan_dependents(const std::string& owner) {
     for (const Place& place : dependents_of(owner)) {
-        const EntryPtr entry = world_.store.get(place.first, place.second);
+        const EntryPtr entry = context_.store.get(place.first, place.second);
         if (entry == nullptr) continue;
         Value object = entry->object;
         std::erase_if(object["metadata"]["ownerReferences"].items(),
@@ -195,7 +195,7 @@ void Collector::orphan_dependents(const std::string& owner) {
             object.erase_path("metadata.ownerReferences");
         }
         const EntryPtr now =
-            world_.store.update(place.first, place.second, std::move(object), entry->revision);
+            context_.store.update(place.first, place.second, std::move(object), entry->revision);
         if (now == nullptr) continue;
         const std::lock_guard lock(guard_);
         dependents_[owner].erase(place);
@@ -206,7 +206,7 @@ void Collector::orphan_dependents(const std::string& owner) {
 bool Collector::has_blocking_dependents(const std::string& owner) {
     const std::set<Place> left = dependents_of(owner);
     return std::ranges::any_of(left, [&](const Place& place) {
-        const EntryPtr entry = world_.store.get(place.first, place.second);
+        const EntryPtr entry = context_.store.get(place.first, place.second);
         if (entry == nullptr) return false;
         return std::ranges::any_of(
             entry->object.at_path("metadata.ownerReferences").items(), [&](const Value& one) {
@@ -217,9 +217,9 @@ bool Collector::has_blocking_dependents(const std::string& owner) {
 
 void Collector::finish(const Place& place, std::string_view finalizer) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr entry = world_.store.get(place.first, place.second);
+        const EntryPtr entry = context_.store.get(place.first, place.second);
         if (entry == nullptr || !has_finalizer(entry->object, finalizer)) return;
-        const ResourcePtr resource = world_.resources.find_kind(
+        const ResourcePtr resource = context_.resources.find_kind(
             entry->object.at("apiVersion").text(), entry->object.at("kind").text());
         Value object = entry->object;
         std::erase_if(object["metadata"]["finalizers"].items(),
@@ -227,43 +227,44 @@ void Collector::finish(const Place& place, std::string_view finalizer) {
         const bool over = object.at_path("metadata.finalizers").empty();
         if (over) object.erase_path("metadata.finalizers");
         const EntryPtr now =
-            world_.store.update(place.first, place.second, std::move(object), entry->revision);
+            context_.store.update(place.first, place.second, std::move(object), entry->revision);
         if (now == nullptr) continue;
         if (!over) return;
-        const EntryPtr last = world_.store.remove(place.first, place.second, now->revision);
-        if (last != nullptr && resource != nullptr) after_removal(world_, *resource, last->object);
+        const EntryPtr last = context_.store.remove(place.first, place.second, now->revision);
+        if (last != nullptr && resource != nullptr)
+            after_removal(context_, *resource, last->object);
         return;
     }
 }
 
 void Collector::empty_namespace(const std::string& name) {
-    const EntryPtr entry = world_.store.get("/namespaces", name);
+    const EntryPtr entry = context_.store.get("/namespaces", name);
     if (entry == nullptr || entry->object.at_path("metadata.deletionTimestamp").is_null()) return;
     {
         const std::lock_guard lock(guard_);
         ending_.insert(name);
     }
     std::size_t left = 0;
-    for (const ResourcePtr& one : world_.resources.all()) {
+    for (const ResourcePtr& one : context_.resources.all()) {
         if (!one->namespaced || !one->has_verb("list") || !one->storage_version) continue;
-        const auto page = world_.store.list(one->storage, name + "/", 0, "", 0);
+        const auto page = context_.store.list(one->storage, name + "/", 0, "", 0);
         if (!page) continue;
         for (const EntryPtr& object : page->entries) {
             const std::string key = key_of(object->object);
             if (object->object.at_path("metadata.deletionTimestamp").is_null()) {
                 remove({one->storage, key}, "Background");
             }
-            left += world_.store.get(one->storage, key) == nullptr ? 0 : 1;
+            left += context_.store.get(one->storage, key) == nullptr ? 0 : 1;
         }
     }
     if (left > 0 || !entry->object.at_path("metadata.finalizers").empty()) return;
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr now = world_.store.get("/namespaces", name);
+        const EntryPtr now = context_.store.get("/namespaces", name);
         if (now == nullptr) break;
-        const EntryPtr last = world_.store.remove("/namespaces", name, now->revision);
+        const EntryPtr last = context_.store.remove("/namespaces", name, now->revision);
         if (last == nullptr) continue;
-        const ResourcePtr resource = world_.resources.find("", "v1", "namespaces");
-        after_removal(world_, *resource, last->object);
+        const ResourcePtr resource = context_.resources.find("", "v1", "namespaces");
+        after_removal(context_, *resource, last->object);
         break;
     }
     const std::lock_guard lock(guard_);

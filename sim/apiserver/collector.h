@@ -15,14 +15,14 @@
 
 namespace aliquot::sim::apiserver {
 
-struct World;
+struct ServerContext;
 struct Resource;
 
 /// Does what kube-controller-manager's collectors do: deletes what a deleted owner leaves behind
 /// (background, foreground, orphan) and what lies in a deleted namespace. One thread of its own.
 class Collector {
 public:
-    explicit Collector(World& world);
+    explicit Collector(ServerContext& context);
     Collector(const Collector&) = delete;
     Collector& operator=(const Collector&) = delete;
     ~Collector();
@@ -55,7 +55,7 @@ private:
     void push(Task task);
     void remove(const Place& place, const std::string& policy);
 
-    World& world_;
+    ServerContext& context_;
     mutable std::mutex guard_;
     std::condition_variable changed_;
     std::deque<Task> tasks_;

@@ -26,25 +26,26 @@ ApiFault read_fault(const Value& given) {
     return fault;
 }
 
-Value state_of(const World& world) {
+Value state_of(const ServerContext& context) {
     Value counts = Value::object();
     {
-        const std::lock_guard lock(world.counts_guard);
-        for (const auto& one : world.counts)
+        const std::lock_guard lock(context.counts_guard);
+        for (const auto& one : context.counts)
             counts[one.first] = static_cast<std::int64_t>(one.second);
     }
-    return Value::object({{"revision", static_cast<std::int64_t>(world.store.revision())},
-                          {"watches", static_cast<std::int64_t>(world.faults.watches(""))},
-                          {"requests", static_cast<std::int64_t>(world.requests.load())},
+    return Value::object({{"revision", static_cast<std::int64_t>(context.store.revision())},
+                          {"watches", static_cast<std::int64_t>(context.faults.watches(""))},
+                          {"requests", static_cast<std::int64_t>(context.requests.load())},
                           {"counts", std::move(counts)}});
 }
 
 }  // namespace
 
-HttpAnswer answer_control(World& world, const HttpRequest& request) {
+HttpAnswer answer_control(ServerContext& context, const HttpRequest& request) {
     const std::string action = request.path.substr(6);
     if (request.method == "GET") {
-        return action == "state" ? answer_value(state_of(world)) : answer_failure(page_not_found());
+        return action == "state" ? answer_value(state_of(context))
+                                 : answer_failure(page_not_found());
     }
     if (request.method != "POST") return answer_failure(method_not_allowed());
     const auto body = parse_json(request.body.empty() ? "{}" : request.body);
@@ -52,30 +53,30 @@ HttpAnswer answer_control(World& world, const HttpRequest& request) {
     const std::string& resource = body->value.at("resource").text();
     Value result = Value::object();
     if (action == "fault") {
-        world.faults.inject(read_fault(body->value));
+        context.faults.inject(read_fault(body->value));
     } else if (action == "clear") {
-        world.faults.clear();
+        context.faults.clear();
     } else if (action == "compact") {
-        world.store.compact();
+        context.store.compact();
     } else if (action == "break" || action == "expire") {
         const auto order =
             action == "break" ? WatchHandle::Order::kBreak : WatchHandle::Order::kExpire;
-        result["watches"] = static_cast<std::int64_t>(world.faults.order(resource, order));
-        world.store.interrupt();
+        result["watches"] = static_cast<std::int64_t>(context.faults.order(resource, order));
+        context.store.interrupt();
     } else if (action == "log") {
         const Value& given = body->value;
         if (given.at("pod").text().empty() || given.at("container").text().empty()) {
             return answer_failure(bad_request("expected namespace, pod, container and text"));
         }
-        world.logs.put(Call::key_of(given.at("namespace").text(), given.at("pod").text()),
-                       given.at("container").text(), given.at("text").text());
+        context.logs.put(Call::key_of(given.at("namespace").text(), given.at("pod").text()),
+                         given.at("container").text(), given.at("text").text());
     } else if (action == "hold") {
-        world.faults.hold(resource);
+        context.faults.hold(resource);
     } else if (action == "release") {
-        world.faults.release(resource);
+        context.faults.release(resource);
     } else if (action == "settle") {
         result["settled"] =
-            world.collector == nullptr || world.collector->settle(std::chrono::seconds(10));
+            context.collector == nullptr || context.collector->settle(std::chrono::seconds(10));
     } else {
         return answer_failure(page_not_found());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -12,6 +12,6 @@ namespace aliquot::sim::apiserver {
 ///   /_sim/log {namespace,pod,container,text}: what the container has said
 ///   /_sim/hold {resource}, /_sim/release {resource}, /_sim/settle
 /// GET /_sim/state: revision, open watches, requests.
-HttpAnswer answer_control(World& world, const HttpRequest& request);
+HttpAnswer answer_control(ServerContext& context, const HttpRequest& request);
 
 }  // namespace aliquot::sim::apiserver

@@ -72,9 +72,10 @@ Value to_api_subresource(const Resource& one, const Subresource& sub) {
     return made;
 }
 
-HttpAnswer resource_list(const World& world, const std::string& group, const std::string& version) {
+HttpAnswer resource_list(const ServerContext& context, const std::string& group,
+                         const std::string& version) {
     Value list = Value::array();
-    for (const ResourcePtr& one : world.resources.all()) {
+    for (const ResourcePtr& one : context.resources.all()) {
         if (one->group != group || one->version != version) continue;
         list.push(to_api_resource(*one));
         for (const Subresource& sub : one->subresources) list.push(to_api_subresource(*one, sub));
@@ -120,8 +121,8 @@ Value to_discovered_version(const std::vector<ResourcePtr>& all, const std::stri
 }
 
 /// All groups with all resources at once.
-HttpAnswer aggregated(const World& world, bool core) {
-    const std::vector<ResourcePtr> all = world.resources.all();
+HttpAnswer aggregated(const ServerContext& context, bool core) {
+    const std::vector<ResourcePtr> all = context.resources.all();
     Value items = Value::array();
     if (core) {
         Value group = Value::object({{"metadata", Value::object()}});
@@ -150,15 +151,15 @@ bool wants_aggregated(const HttpRequest& request) {
            accept.find("v=v2;") != std::string_view::npos;
 }
 
-HttpAnswer groups(const World& world) {
+HttpAnswer groups(const ServerContext& context) {
     Value list = Value::array();
-    for (const Group& group : groups_of(world.resources.all())) list.push(to_group(group));
+    for (const Group& group : groups_of(context.resources.all())) list.push(to_group(group));
     return answer_value(Value::object(
         {{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}}));
 }
 
-HttpAnswer one_group(const World& world, const std::string& name) {
-    for (const Group& group : groups_of(world.resources.all())) {
+HttpAnswer one_group(const ServerContext& context, const std::string& name) {
+    for (const Group& group : groups_of(context.resources.all())) {
         if (group.name != name) continue;
         Value made = to_group(group);
         made["kind"] = "APIGroup";
@@ -168,8 +169,8 @@ HttpAnswer one_group(const World& world, const std::string& name) {
     return answer_failure(page_not_found());
 }
 
-HttpAnswer version_of(const World& world) {
-    const std::string& text = world.options.version;
+HttpAnswer version_of(const ServerContext& context) {
+    const std::string& text = context.options.version;
     const std::vector<std::string_view> parts = split_list(std::string_view(text).substr(1), '.');
     return answer_value(
         Value::object({{"major", parts.empty() ? std::string_view("1") : parts[0]},
@@ -198,17 +199,17 @@ HttpAnswer health(const HttpRequest& request) {
 
 }  // namespace
 
-HttpAnswer answer_discovery(World& world, const HttpRequest& request) {
+HttpAnswer answer_discovery(ServerContext& context, const HttpRequest& request) {
     if (request.method != "GET" && request.method != "HEAD") {
         return answer_failure(method_not_allowed());
     }
     const auto& parts = request.segments;
     const std::string first = parts.empty() ? "" : parts[0];
     if (first == "healthz" || first == "livez" || first == "readyz") return health(request);
-    if (first == "version" && parts.size() == 1) return version_of(world);
-    if (first == "openapi") return answer_openapi(world, request);
+    if (first == "version" && parts.size() == 1) return version_of(context);
+    if (first == "openapi") return answer_openapi(context, request);
     if (first == "api" && parts.size() == 1) {
-        if (wants_aggregated(request)) return aggregated(world, true);
+        if (wants_aggregated(request)) return aggregated(context, true);
         Value versions = Value::array();
         versions.push("v1");
         return answer_value(Value::object(
@@ -218,12 +219,12 @@ HttpAnswer answer_discovery(World& world, const HttpRequest& request) {
               Value(Value::Array{Value::object(
                   {{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", "127.0.0.1"}})})}}));
     }
-    if (first == "api" && parts.size() == 2) return resource_list(world, "", parts[1]);
+    if (first == "api" && parts.size() == 2) return resource_list(context, "", parts[1]);
     if (first == "apis" && parts.size() == 1) {
-        return wants_aggregated(request) ? aggregated(world, false) : groups(world);
+        return wants_aggregated(request) ? aggregated(context, false) : groups(context);
     }
-    if (first == "apis" && parts.size() == 2) return one_group(world, parts[1]);
-    if (first == "apis" && parts.size() == 3) return resource_list(world, parts[1], parts[2]);
+    if (first == "apis" && parts.size() == 2) return one_group(context, parts[1]);
+    if (first == "apis" && parts.size() == 3) return resource_list(context, parts[1], parts[2]);
     if (parts.empty()) {
         Value paths = Value::array();
         for (const char* path : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3",

@@ -9,7 +9,7 @@
 #include "sim/apiserver/discovery.h"
 #include "sim/apiserver/route.h"
 #include "sim/apiserver/selector.h"
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -131,10 +131,10 @@ HttpAnswer faulty(const ApiFault& fault) {
     return answer_failure(failure);
 }
 
-void count(World& world, const Call& call) {
-    const std::lock_guard lock(world.counts_guard);
-    ++world.counts[call.verb + " " + call.resource->name +
-                   (call.subresource == nullptr ? "" : "/" + call.subresource->name)];
+void count(ServerContext& context, const Call& call) {
+    const std::lock_guard lock(context.counts_guard);
+    ++context.counts[call.verb + " " + call.resource->name +
+                     (call.subresource == nullptr ? "" : "/" + call.subresource->name)];
 }
 
 /// The one object that a list or a watch is about, if its fields say so: roles for that name allow
@@ -151,10 +151,10 @@ std::string selected_name(const HttpRequest& request, const std::string& verb) {
     return {};
 }
 
-HttpAnswer answer_resource(World& world, const HttpRequest& request, const User& user,
+HttpAnswer answer_resource(ServerContext& context, const HttpRequest& request, const User& user,
                            const Route& route) {
-    Call call{world, request, user,
-              world.resources.find(route.group, route.version, route.resource)};
+    Call call{context, request, user,
+              context.resources.find(route.group, route.version, route.resource)};
     call.verb = verb_of(request, route);
     call.name_space = route.name_space;
     call.name = route.name;
@@ -162,7 +162,7 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
         user,           call.verb,         true,       route.group,      route.version,
         route.resource, route.subresource, route.name, route.name_space, ""};
     if (wanted.name.empty()) wanted.name = selected_name(request, call.verb);
-    if (auto denied = authorize(world, wanted)) return answer_failure(*denied);
+    if (auto denied = authorize(context, wanted)) return answer_failure(*denied);
     if (call.resource == nullptr) return answer_failure(page_not_found());
     if (!route.subresource.empty()) {
         call.subresource = call.resource->find(route.subresource);
@@ -183,9 +183,9 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     }
     auto options = read_options(call);
     if (!options) return answer_failure(options.failure());
-    count(world, call);
+    count(context, call);
     const auto fault =
-        world.faults.take(request.method, request.path, call.resource->name, call.verb);
+        context.faults.take(request.method, request.path, call.resource->name, call.verb);
     if (fault) {
         if (fault->delay.count() > 0) std::this_thread::sleep_for(fault->delay);
         const bool shows = fault->status != 0 || fault->break_connection;
@@ -196,7 +196,7 @@ HttpAnswer answer_resource(World& world, const HttpRequest& request, const User&
     return finished(call, perform(call));
 }
 
-HttpAnswer answer_path(World& world, const HttpRequest& request, const User& user) {
+HttpAnswer answer_path(ServerContext& context, const HttpRequest& request, const User& user) {
     Attributes wanted;
     wanted.user = user;
     wanted.is_resource = false;
@@ -205,17 +205,17 @@ HttpAnswer answer_path(World& world, const HttpRequest& request, const User& use
     const bool open = request.path == "/healthz" || request.path == "/livez" ||
                       request.path == "/readyz" || request.path == "/version";
     if (!open) {
-        if (auto denied = authorize(world, wanted)) {
+        if (auto denied = authorize(context, wanted)) {
             // Discovery is for all who have logged in.
             const bool discovery =
                 request.path.starts_with("/api") || request.path.starts_with("/openapi");
             if (!discovery || user.name == "system:anonymous") return answer_failure(*denied);
         }
     }
-    if (request.path.starts_with("/_sim/") && world.options.control_path) {
-        return answer_control(world, request);
+    if (request.path.starts_with("/_sim/") && context.options.control_path) {
+        return answer_control(context, request);
     }
-    return answer_discovery(world, request);
+    return answer_discovery(context, request);
 }
 
 }  // namespace
@@ -241,13 +241,13 @@ HttpAnswer answer_value(const Value& value, int status) {
     return answer;
 }
 
-HttpAnswer answer_request(World& world, const HttpRequest& request) {
-    ++world.requests;
-    const auto user = authenticate(world, request);
+HttpAnswer answer_request(ServerContext& context, const HttpRequest& request) {
+    ++context.requests;
+    const auto user = authenticate(context, request);
     if (!user) return answer_failure(unauthorized());
     const auto route = read_route(request.segments);
-    if (route) return answer_resource(world, request, *user, *route);
-    return answer_path(world, request, *user);
+    if (route) return answer_resource(context, request, *user, *route);
+    return answer_path(context, request, *user);
 }
 
 }  // namespace aliquot::sim::apiserver

@@ -18,11 +18,11 @@ Value condition(std::string_view type, std::string_view reason, std::string_view
 }
 
 /// Serves a definition's resources and says so in its status.
-void establish(World& world, const Resource& resource, const Value& definition) {
+void establish(ServerContext& context, const Resource& resource, const Value& definition) {
     const std::string name = definition.at_path("metadata.name").text();
-    world.resources.set_custom(name, read_definition(definition));
+    context.resources.set_custom(name, read_definition(definition));
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr entry = world.store.get(resource.storage, name);
+        const EntryPtr entry = context.store.get(resource.storage, name);
         if (entry == nullptr) return;
         Value object = entry->object;
         Value& status = object["status"];
@@ -40,15 +40,15 @@ void establish(World& world, const Resource& resource, const Value& definition) 
             }
         }
         if (object == entry->object) return;
-        if (world.store.update(resource.storage, name, std::move(object), entry->revision) !=
+        if (context.store.update(resource.storage, name, std::move(object), entry->revision) !=
             nullptr) {
             return;
         }
     }
 }
 
-void make_service_account(World& world, const std::string& name_space) {
-    const ResourcePtr accounts = world.resources.find("", "v1", "serviceaccounts");
+void make_service_account(ServerContext& context, const std::string& name_space) {
+    const ResourcePtr accounts = context.resources.find("", "v1", "serviceaccounts");
     Value account = Value::object(
         {{"kind", "ServiceAccount"},
          {"apiVersion", "v1"},
@@ -57,43 +57,44 @@ void make_service_account(World& world, const std::string& name_space) {
                          {"namespace", name_space},
                          {"uid", make_uuid()},
                          {"creationTimestamp", rfc3339(std::chrono::system_clock::now())}})}});
-    world.store.create(accounts->storage, Call::key_of(name_space, "default"), std::move(account));
+    context.store.create(accounts->storage, Call::key_of(name_space, "default"),
+                         std::move(account));
 }
 
 }  // namespace
 
-void after_write(World& world, const Resource& resource, const Value& object) {
+void after_write(ServerContext& context, const Resource& resource, const Value& object) {
     if (resource.storage == "apiextensions.k8s.io/customresourcedefinitions" &&
         object.at_path("metadata.deletionTimestamp").is_null()) {
-        establish(world, resource, object);
+        establish(context, resource, object);
     }
-    if (resource.storage == "/namespaces" && world.options.default_service_accounts &&
+    if (resource.storage == "/namespaces" && context.options.default_service_accounts &&
         object.at_path("metadata.deletionTimestamp").is_null()) {
-        make_service_account(world, object.at_path("metadata.name").text());
+        make_service_account(context, object.at_path("metadata.name").text());
     }
-    if (world.collector != nullptr) world.collector->written(resource, object);
+    if (context.collector != nullptr) context.collector->written(resource, object);
 }
 
-void after_removal(World& world, const Resource& resource, const Value& object) {
+void after_removal(ServerContext& context, const Resource& resource, const Value& object) {
     if (resource.storage == "apiextensions.k8s.io/customresourcedefinitions") {
         // Its objects go with it.
         const std::string storage =
             object.at_path("spec.group").text() + "/" + object.at_path("spec.names.plural").text();
-        const auto page = world.store.list(storage, "", 0, "", 0);
+        const auto page = context.store.list(storage, "", 0, "", 0);
         for (const EntryPtr& entry : page->entries) {
             const Value& metadata = entry->object.at("metadata");
-            world.store.remove(
+            context.store.remove(
                 storage, Call::key_of(metadata.at("namespace").text(), metadata.at("name").text()),
                 entry->revision);
         }
-        world.resources.set_custom(object.at_path("metadata.name").text(), {});
+        context.resources.set_custom(object.at_path("metadata.name").text(), {});
     }
     if (resource.storage == "/pods") {
         const Value& metadata = object.at("metadata");
-        world.logs.forget(
+        context.logs.forget(
             Call::key_of(metadata.at("namespace").text(), metadata.at("name").text()));
     }
-    if (world.collector != nullptr) world.collector->removed(resource, object);
+    if (context.collector != nullptr) context.collector->removed(resource, object);
 }
 
 }  // namespace aliquot::sim::apiserver

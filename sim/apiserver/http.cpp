@@ -22,7 +22,8 @@ HttpRequest read_request(http::Request request) {
     HttpRequest made{std::move(request), {}};
     const std::string_view target = made.target;
     for (const std::string_view part : split(target.substr(0, target.find('?')), '/')) {
-        if (!part.empty()) made.segments.push_back(http::percent_decoded(part, false));
+        if (!part.empty())
+            made.segments.push_back(http::percent_decoded(part, http::Plus::kIsItself));
     }
     return made;
 }

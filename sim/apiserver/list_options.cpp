@@ -145,7 +145,7 @@ Outcome<ListOptions> read_list_options(const Call& call) {
         options.token = read_token(token);
         if (!options.token) return bad_request("continue key is not valid: " + std::string(token));
         const auto age = std::chrono::system_clock::now() - options.token->made;
-        if (options.token->revision != 0 && age > call.world.options.continue_lifetime) {
+        if (options.token->revision != 0 && age > call.context.options.continue_lifetime) {
             return expired_token(call, options);
         }
     }

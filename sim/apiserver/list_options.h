@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/apiserver/selector.h"
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -14,11 +14,11 @@ std::vector<Value> objects_of(const Value& document) {
     return document.at("items").items();
 }
 
-Result<Done> apply_one(World& world, Value object, const std::string& name_space) {
+Result<Done> apply_one(ServerContext& context, Value object, const std::string& name_space) {
     const std::string& version = object.at("apiVersion").text();
     const std::string& kind = object.at("kind").text();
     const std::string name = object.at_path("metadata.name").text();
-    const ResourcePtr resource = world.resources.find_kind(version, kind);
+    const ResourcePtr resource = context.resources.find_kind(version, kind);
     if (resource == nullptr || name.empty()) {
         return Error{ErrorCode::kInvalidInput,
                      version + " " + kind + " '" + name +
@@ -36,7 +36,7 @@ Result<Done> apply_one(World& world, Value object, const std::string& name_space
     request.headers["content-type"] = "application/apply-patch+yaml";
     request.headers["user-agent"] = "aliquot-sim/1";
     request.body = to_json(object);
-    Call call{world, request, {"system:admin", "", {"system:masters"}, {}}, resource};
+    Call call{context, request, {"system:admin", "", {"system:masters"}, {}}, resource};
     call.verb = "patch";
     call.name_space = object.at_path("metadata.namespace").text();
     call.name = name;
@@ -52,14 +52,14 @@ Result<Done> apply_one(World& world, Value object, const std::string& name_space
 
 }  // namespace
 
-Result<unsigned> apply_manifests(World& world, std::string_view text,
+Result<unsigned> apply_manifests(ServerContext& context, std::string_view text,
                                  const std::string& name_space) {
     auto documents = parse_yaml_documents(text);
     if (!documents) return std::move(documents).error();
     unsigned count = 0;
     for (const Value& document : *documents) {
         for (Value& object : objects_of(document)) {
-            auto done = apply_one(world, std::move(object), name_space);
+            auto done = apply_one(context, std::move(object), name_space);
             if (!done) return std::move(done).error();
             ++count;
         }

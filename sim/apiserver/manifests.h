@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -13,7 +13,7 @@ namespace aliquot::sim::apiserver {
 ///
 /// text     YAML documents or JSON; lists are taken apart
 /// errors   kInvalidInput: no YAML, a kind that is not served, or refused; the message names it
-Result<unsigned> apply_manifests(World& world, std::string_view text,
+Result<unsigned> apply_manifests(ServerContext& context, std::string_view text,
                                  const std::string& name_space);
 
 }  // namespace aliquot::sim::apiserver

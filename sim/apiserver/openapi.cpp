@@ -189,11 +189,12 @@ void add_paths(Value& paths, const Resource& resource, const std::string& schema
     }
 }
 
-HttpAnswer document_of(const World& world, const std::string& group, const std::string& version) {
+HttpAnswer document_of(const ServerContext& context, const std::string& group,
+                       const std::string& version) {
     SchemaWriter writer;
     Value paths = Value::object();
     bool any = false;
-    for (const ResourcePtr& one : world.resources.all()) {
+    for (const ResourcePtr& one : context.resources.all()) {
         if (one->group != group || one->version != version) continue;
         any = true;
         std::string name;
@@ -218,18 +219,18 @@ HttpAnswer document_of(const World& world, const std::string& group, const std::
     if (!any) return answer_failure(page_not_found());
     return answer_value(Value::object(
         {{"openapi", "3.0.0"},
-         {"info", Value::object({{"title", "Kubernetes"}, {"version", world.options.version}})},
+         {"info", Value::object({{"title", "Kubernetes"}, {"version", context.options.version}})},
          {"paths", std::move(paths)},
          {"components", Value::object({{"schemas", std::move(writer.schemas())}})}}));
 }
 
-HttpAnswer index_of(const World& world) {
+HttpAnswer index_of(const ServerContext& context) {
     Value paths = Value::object();
-    for (const ResourcePtr& one : world.resources.all()) {
+    for (const ResourcePtr& one : context.resources.all()) {
         const std::string path = path_of(*one).substr(1);
         // Custom resources may change: the hash is the store's revision of now.
         const std::string hash =
-            one->custom ? std::to_string(world.store.revision()) : world.options.version;
+            one->custom ? std::to_string(context.store.revision()) : context.options.version;
         paths[path] =
             Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
     }
@@ -238,13 +239,13 @@ HttpAnswer index_of(const World& world) {
 
 }  // namespace
 
-HttpAnswer answer_openapi(World& world, const HttpRequest& request) {
+HttpAnswer answer_openapi(ServerContext& context, const HttpRequest& request) {
     const auto& parts = request.segments;
-    if (parts.size() == 2 && parts[1] == "v3") return index_of(world);
+    if (parts.size() == 2 && parts[1] == "v3") return index_of(context);
     if (parts.size() == 4 && parts[1] == "v3" && parts[2] == "api")
-        return document_of(world, "", parts[3]);
+        return document_of(context, "", parts[3]);
     if (parts.size() == 5 && parts[1] == "v3" && parts[2] == "apis") {
-        return document_of(world, parts[3], parts[4]);
+        return document_of(context, parts[3], parts[4]);
     }
     return answer_failure(page_not_found());
 }

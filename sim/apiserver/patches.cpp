@@ -59,7 +59,7 @@ HttpAnswer race_lost(const Call& call) {
 HttpAnswer change(Call& call, PatchKind kind, const Value& patch,
                   const std::vector<std::string>& duplicates) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+        const EntryPtr old = call.context.store.get(call.resource->storage, call.key());
         if (old == nullptr) {
             return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
         }
@@ -82,7 +82,7 @@ Outcome<Value> laid_over(Call& call, const Value& live, const Value& config) {
 
 /// One try of a server-side apply; nullopt: somebody else was faster.
 std::optional<HttpAnswer> try_apply(Call& call, const Value& config) {
-    const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+    const EntryPtr old = call.context.store.get(call.resource->storage, call.key());
     if (old == nullptr) {
         if (call.subresource != nullptr) {
             return answer_failure(not_found(call.resource->name, call.resource->group, call.name));

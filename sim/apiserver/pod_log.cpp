@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -43,7 +43,7 @@ std::string last_lines(const std::string& text, std::int64_t count) {
 }  // namespace
 
 HttpAnswer read_log(const Call& call) {
-    const EntryPtr pod = call.world.store.get("/pods", call.key());
+    const EntryPtr pod = call.context.store.get("/pods", call.key());
     if (pod == nullptr) return answer_failure(not_found("pods", "", call.name));
     const auto container = wanted_container(call, pod->object.at("spec"));
     if (!container) return answer_failure(container.failure());
@@ -51,7 +51,7 @@ HttpAnswer read_log(const Call& call) {
         return answer_failure(bad_request("previous terminated container \"" + *container +
                                           "\" in pod \"" + call.name + "\" not found"));
     }
-    auto text = call.world.logs.get(call.key(), *container);
+    auto text = call.context.logs.get(call.key(), *container);
     if (!text) {
         return answer_failure(bad_request("container \"" + *container + "\" in pod \"" + call.name +
                                           "\" is waiting to start: no log is stored for it"));

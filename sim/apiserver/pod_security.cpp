@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -59,7 +59,7 @@ Outcome<Done> check_pod_security(Call& call, const Value& object, const Value& o
     const Template made = template_of(call, object);
     if (!made.spec.is_object() || (!pod && &made.spec == &object.at("spec"))) return Done{};
     if (!old.is_null() && template_of(call, old).spec == made.spec) return Done{};
-    const EntryPtr space = call.world.store.get("/namespaces", call.name_space);
+    const EntryPtr space = call.context.store.get("/namespaces", call.name_space);
     if (space == nullptr) return Done{};
     const Value& labels = space->object.at_path("metadata.labels");
 

@@ -76,9 +76,10 @@ void address_service(Call& call, Value& object) {
     Value& spec = object["spec"];
     const std::string type = spec.at("type").text();
     if (type == "ExternalName") return;
-    const std::lock_guard lock(call.world.addresses_guard);
+    const std::lock_guard lock(call.context.addresses_guard);
     if (spec.at("clusterIP").text().empty()) {
-        const unsigned number = call.dry_run ? call.world.next_address : call.world.next_address++;
+        const unsigned number =
+            call.dry_run ? call.context.next_address : call.context.next_address++;
         spec["clusterIP"] =
             "10.0." + std::to_string(number / 250 % 250) + "." + std::to_string(number % 250 + 1);
     }
@@ -88,7 +89,7 @@ void address_service(Call& call, Value& object) {
     if (type != "NodePort" && type != "LoadBalancer") return;
     for (Value& port : spec["ports"].items()) {
         if (port.at("nodePort").integer() == 0) {
-            port["nodePort"] = static_cast<std::int64_t>(call.world.next_node_port++);
+            port["nodePort"] = static_cast<std::int64_t>(call.context.next_node_port++);
         }
     }
 }

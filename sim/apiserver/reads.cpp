@@ -3,8 +3,8 @@
 #include "base/json_text.h"
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
+#include "sim/apiserver/server_context.h"
 #include "sim/apiserver/table.h"
-#include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -12,12 +12,12 @@ namespace {
 
 /// False with a Failure when the store has not come so far yet.
 Outcome<std::uint64_t> wanted_revision(const Call& call, const ListOptions& options) {
-    if (options.revision > call.world.store.revision()) {
+    if (options.revision > call.context.store.revision()) {
         Failure late;
         late.code = 504;
         late.reason = "Timeout";
         late.message = "Too large resource version: " + std::to_string(options.revision) +
-                       ", current: " + std::to_string(call.world.store.revision());
+                       ", current: " + std::to_string(call.context.store.revision());
         late.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
         late.retry_after_seconds = 1;
         return late;
@@ -51,8 +51,8 @@ Outcome<Listing> gather(Call& call, const ListOptions& options) {
     // With a selector a page may need several looks.
     do {
         const std::size_t room = options.limit == 0 ? 0 : options.limit - listing.entries.size();
-        auto page =
-            call.world.store.list(call.resource->storage, prefix, revision, listing.next_key, room);
+        auto page = call.context.store.list(call.resource->storage, prefix, revision,
+                                            listing.next_key, room);
         if (!page) {
             return options.token ? expired_token(call, options)
                                  : expired("The resourceVersion for the provided list is too old.");
@@ -116,7 +116,7 @@ HttpAnswer write_list(Call& call, const Listing& listing, const Acceptance& want
 HttpAnswer get_object(Call& call) {
     const auto wanted = read_acceptance(call.http, true);
     if (!wanted) return answer_failure(wanted.failure());
-    const EntryPtr entry = call.world.store.get(call.resource->storage, call.key());
+    const EntryPtr entry = call.context.store.get(call.resource->storage, call.key());
     if (entry == nullptr) {
         return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
     }

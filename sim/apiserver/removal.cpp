@@ -145,7 +145,7 @@ Outcome<RemovalOptions> read_removal_options(const Call& call) {
 Outcome<EntryPtr> remove_object(Call& call, const RemovalOptions& options) {
     const Resource& resource = *call.resource;
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr old = call.world.store.get(resource.storage, call.key());
+        const EntryPtr old = call.context.store.get(resource.storage, call.key());
         if (old == nullptr) return not_found(resource.name, resource.group, call.name);
         auto allowed = check_preconditions(call, old->object, options);
         if (!allowed) return allowed.failure();
@@ -160,16 +160,16 @@ Outcome<EntryPtr> remove_object(Call& call, const RemovalOptions& options) {
         if (!accepted) return accepted.failure();
         if (options.dry_run) return old;
         if (!held) {
-            EntryPtr last = call.world.store.remove(resource.storage, call.key(), old->revision);
+            EntryPtr last = call.context.store.remove(resource.storage, call.key(), old->revision);
             if (last == nullptr) continue;
-            after_removal(call.world, resource, last->object);
+            after_removal(call.context, resource, last->object);
             return last;
         }
         if (object == old->object) return old;
-        EntryPtr entry =
-            call.world.store.update(resource.storage, call.key(), std::move(object), old->revision);
+        EntryPtr entry = call.context.store.update(resource.storage, call.key(), std::move(object),
+                                                   old->revision);
         if (entry == nullptr) continue;
-        after_write(call.world, resource, entry->object);
+        after_write(call.context, resource, entry->object);
         return entry;
     }
     return conflict(resource.name, resource.group, call.name, "the object has been modified");
@@ -182,7 +182,7 @@ HttpAnswer delete_object(Call& call) {
     if (!removed) return answer_failure(removed.failure());
     const Value& object = (*removed)->object;
     const bool there = !object.at_path("metadata.deletionTimestamp").is_null() &&
-                       call.world.store.get(call.resource->storage, call.key()) != nullptr;
+                       call.context.store.get(call.resource->storage, call.key()) != nullptr;
     if (there || returns_object(*call.resource)) return answer_entry(call, *removed, 200);
     return answer_value(success(*call.resource, object));
 }
@@ -193,7 +193,7 @@ HttpAnswer delete_collection(Call& call) {
     const auto selection = read_list_options(call);
     if (!selection) return answer_failure(selection.failure());
     const std::string prefix = call.name_space.empty() ? "" : call.name_space + "/";
-    const auto page = call.world.store.list(call.resource->storage, prefix, 0, "", 0);
+    const auto page = call.context.store.list(call.resource->storage, prefix, 0, "", 0);
     Value items = Value::array();
     for (const EntryPtr& entry : page->entries) {
         if (!selects(*selection, *call.resource, entry->object)) continue;
@@ -206,7 +206,7 @@ HttpAnswer delete_collection(Call& call) {
         {{"kind", call.resource->list_kind},
          {"apiVersion", call.resource->api_version()},
          {"metadata",
-          Value::object({{"resourceVersion", std::to_string(call.world.store.revision())}})},
+          Value::object({{"resourceVersion", std::to_string(call.context.store.revision())}})},
          {"items", std::move(items)}}));
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -39,12 +39,12 @@ Attributes read_attributes(const Value& spec, User user) {
     return wanted;
 }
 
-Value judge(const World& world, const Attributes& wanted) {
-    const bool allowed = !authorize(world, wanted);
+Value judge(const ServerContext& context, const Attributes& wanted) {
+    const bool allowed = !authorize(context, wanted);
     Value status = Value::object({{"allowed", allowed}});
-    if (!world.options.rbac) {
+    if (!context.options.rbac) {
         status["reason"] = "every request is allowed: roles are off";
-    } else if (const auto reason = allowed_by_roles(world, wanted)) {
+    } else if (const auto reason = allowed_by_roles(context, wanted)) {
         status["reason"] = *reason;
     }
     return status;
@@ -58,10 +58,10 @@ User read_user(const Value& spec) {
     return user;
 }
 
-Value review_token(const World& world, const std::string& token) {
+Value review_token(const ServerContext& context, const std::string& token) {
     HttpRequest asked;
     asked.headers["authorization"] = "Bearer " + token;
-    const auto user = authenticate(world, asked);
+    const auto user = authenticate(context, asked);
     if (token.empty() || !user) {
         return Value::object(
             {{"user", Value::object()}, {"error", "[invalid bearer token, token lookup failed]"}});
@@ -78,11 +78,11 @@ HttpAnswer answer_review(Call& call) {
     const Value spec = review.at("spec");
     const std::string& kind = call.resource->kind;
     if (kind == "TokenReview") {
-        review["status"] = review_token(call.world, spec.at("token").text());
+        review["status"] = review_token(call.context, spec.at("token").text());
     } else if (kind == "SelfSubjectReview") {
         review["status"]["userInfo"] = to_user(call.user);
     } else if (kind == "SelfSubjectRulesReview") {
-        review["status"] = rules_of(call.world, call.user, spec.at("namespace").text());
+        review["status"] = rules_of(call.context, call.user, spec.at("namespace").text());
     } else {
         const bool both =
             !spec.at("resourceAttributes").is_null() && !spec.at("nonResourceAttributes").is_null();
@@ -97,7 +97,7 @@ HttpAnswer answer_review(Call& call) {
         }
         const bool self = kind == "SelfSubjectAccessReview";
         review["status"] =
-            judge(call.world, read_attributes(spec, self ? call.user : read_user(spec)));
+            judge(call.context, read_attributes(spec, self ? call.user : read_user(spec)));
     }
     return answer_value(review, 201);
 }

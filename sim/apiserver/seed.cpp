@@ -7,10 +7,10 @@ namespace aliquot::sim::apiserver {
 
 namespace {
 
-void plant(World& world, std::string_view group, std::string_view name,
+void plant(ServerContext& context, std::string_view group, std::string_view name,
            const std::string& name_space, Value object) {
     static const HttpRequest kNoRequest;
-    Call call{world, kNoRequest, {}, world.resources.find(group, "v1", name)};
+    Call call{context, kNoRequest, {}, context.resources.find(group, "v1", name)};
     call.verb = "create";
     call.name_space = name_space;
     call.field_manager = "kube-apiserver";
@@ -35,13 +35,13 @@ Value rule(Value verbs, Value groups, Value resources) {
                           {"resources", std::move(resources)}});
 }
 
-void plant_roles(World& world) {
+void plant_roles(ServerContext& context) {
     constexpr std::string_view kGroup = "rbac.authorization.k8s.io";
     const auto role = [&](std::string_view name, Value rules) {
         Value object = named(name);
         object["rules"] = std::move(rules);
         object["metadata"]["labels"]["kubernetes.io/bootstrapping"] = "rbac-defaults";
-        plant(world, kGroup, "clusterroles", "", std::move(object));
+        plant(context, kGroup, "clusterroles", "", std::move(object));
     };
     const auto bind = [&](std::string_view name, std::string_view group) {
         Value object = named(name);
@@ -49,7 +49,7 @@ void plant_roles(World& world) {
             Value::object({{"apiGroup", kGroup}, {"kind", "ClusterRole"}, {"name", name}});
         object["subjects"].push(
             Value::object({{"apiGroup", kGroup}, {"kind", "Group"}, {"name", group}}));
-        plant(world, kGroup, "clusterrolebindings", "", std::move(object));
+        plant(context, kGroup, "clusterrolebindings", "", std::move(object));
     };
     Value everything = rule(words({"*"}), words({"*"}), words({"*"}));
     Value urls = Value::object({{"verbs", words({"*"})}, {"nonResourceURLs", words({"*"})}});
@@ -96,30 +96,30 @@ void plant_roles(World& world) {
     bind("system:basic-user", "system:authenticated");
 }
 
-void plant_service(World& world) {
+void plant_service(ServerContext& context) {
     Value object = named("kubernetes");
     object["spec"]["clusterIP"] = "10.0.0.1";
     object["metadata"]["labels"] =
         Value::object({{"component", "apiserver"}, {"provider", "kubernetes"}});
     object["spec"]["ports"].push(
         Value::object({{"name", "https"}, {"port", 443}, {"targetPort", 6443}}));
-    plant(world, "", "services", "default", std::move(object));
+    plant(context, "", "services", "default", std::move(object));
 }
 
 }  // namespace
 
-void plant_first_objects(World& world) {
+void plant_first_objects(ServerContext& context) {
     for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-        plant(world, "", "namespaces", "", named(name));
+        plant(context, "", "namespaces", "", named(name));
     }
     for (const bool node : {false, true}) {
         Value object = named(node ? "system-node-critical" : "system-cluster-critical");
         object["value"] = node ? 2000001000 : 2000000000;
         object["description"] = "for pods that a cluster cannot do without";
-        plant(world, "scheduling.k8s.io", "priorityclasses", "", std::move(object));
+        plant(context, "scheduling.k8s.io", "priorityclasses", "", std::move(object));
     }
-    plant_roles(world);
-    plant_service(world);
+    plant_roles(context);
+    plant_service(context);
 }
 
 }  // namespace aliquot::sim::apiserver

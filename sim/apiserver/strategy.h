@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -40,7 +40,7 @@ Outcome<Done> call_validating_webhooks(Call& call, const Value& object, const Va
                                        std::string_view operation);
 
 /// After a write: custom resources come and go, namespaces get their service account.
-void after_write(World& world, const Resource& resource, const Value& object);
-void after_removal(World& world, const Resource& resource, const Value& object);
+void after_write(ServerContext& context, const Resource& resource, const Value& object);
+void after_removal(ServerContext& context, const Resource& resource, const Value& object);
 
 }  // namespace aliquot::sim::apiserver

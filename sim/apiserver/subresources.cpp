@@ -71,7 +71,7 @@ Outcome<Value> wanted_scale(Call& call, const Value& current) {
 
 HttpAnswer scale(Call& call) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+        const EntryPtr old = call.context.store.get(call.resource->storage, call.key());
         if (old == nullptr) {
             return answer_failure(not_found(call.resource->name, call.resource->group, call.name));
         }
@@ -108,13 +108,13 @@ HttpAnswer bind(Call& call) {
     auto body = read_body(call);
     if (!body) return answer_failure(body.failure());
     if (call.name.empty()) call.name = body->value.at_path("metadata.name").text();
-    const ResourcePtr pods = call.world.resources.find("", "v1", "pods");
+    const ResourcePtr pods = call.context.resources.find("", "v1", "pods");
     const std::string node = body->value.at_path("target.name").text();
     if (node.empty()) {
         return answer_failure(invalid("Binding", "", call.name, {required("target.name")}));
     }
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr old = call.world.store.get(pods->storage, call.key());
+        const EntryPtr old = call.context.store.get(pods->storage, call.key());
         if (old == nullptr) return answer_failure(not_found("pods", "", call.name));
         Value object = old->object;
         const auto refuse = [&](const std::string& why) {
@@ -142,8 +142,8 @@ HttpAnswer bind(Call& call) {
                            {"status", "True"},
                            {"lastProbeTime", Value()},
                            {"lastTransitionTime", rfc3339(std::chrono::system_clock::now())}}));
-        if (!call.dry_run && call.world.store.update(pods->storage, call.key(), std::move(object),
-                                                     old->revision) == nullptr) {
+        if (!call.dry_run && call.context.store.update(pods->storage, call.key(), std::move(object),
+                                                       old->revision) == nullptr) {
             continue;
         }
         return answer_value(Value::object({{"kind", "Status"},
@@ -159,7 +159,7 @@ HttpAnswer bind(Call& call) {
 /// The disruption budgets that a pod falls under: a budget without room refuses.
 std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
     const auto budgets =
-        call.world.store.list("policy/poddisruptionbudgets", call.name_space + "/", 0, "", 0);
+        call.context.store.list("policy/poddisruptionbudgets", call.name_space + "/", 0, "", 0);
     for (const EntryPtr& budget : budgets->entries) {
         const Selector selector = read_label_selector(budget->object.at_path("spec.selector"));
         if (!matches_labels(selector, pod.at_path("metadata.labels"))) continue;
@@ -170,7 +170,7 @@ std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
             object["status"]["disruptedPods"][call.name] =
                 rfc3339(std::chrono::system_clock::now());
             if (!call.dry_run) {
-                call.world.store.update(
+                call.context.store.update(
                     "policy/poddisruptionbudgets",
                     Call::key_of(call.name_space, object.at_path("metadata.name").text()), object,
                     budget->revision);
@@ -192,7 +192,7 @@ std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
 HttpAnswer evict(Call& call) {
     auto body = read_body(call);
     if (!body) return answer_failure(body.failure());
-    const EntryPtr pod = call.world.store.get("/pods", call.key());
+    const EntryPtr pod = call.context.store.get("/pods", call.key());
     if (pod == nullptr) return answer_failure(not_found("pods", "", call.name));
     const std::string& phase = pod->object.at_path("status.phase").text();
     const bool over = phase == "Succeeded" || phase == "Failed" || phase == "Pending" ||
@@ -222,7 +222,7 @@ HttpAnswer evict(Call& call) {
 HttpAnswer finalize(Call& call) {
     auto body = read_body(call);
     if (!body) return answer_failure(body.failure());
-    const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+    const EntryPtr old = call.context.store.get(call.resource->storage, call.key());
     if (old == nullptr) return answer_failure(not_found("namespaces", "", call.name));
     Value object = old->object;
     const Value& finalizers = body->value.at_path("spec.finalizers");
@@ -236,7 +236,7 @@ HttpAnswer finalize(Call& call) {
 HttpAnswer token(Call& call) {
     auto body = read_body(call);
     if (!body) return answer_failure(body.failure());
-    const EntryPtr account = call.world.store.get("/serviceaccounts", call.key());
+    const EntryPtr account = call.context.store.get("/serviceaccounts", call.key());
     if (account == nullptr) return answer_failure(not_found("serviceaccounts", "", call.name));
     const std::int64_t seconds = body->value.at_path("spec.expirationSeconds").integer(3600);
     if (seconds < 600) {
@@ -251,8 +251,8 @@ HttpAnswer token(Call& call) {
     user.uid = account->object.at_path("metadata.uid").text();
     user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + call.name_space};
     {
-        const std::unique_lock lock(call.world.tokens_guard);
-        call.world.tokens[text] = user;
+        const std::unique_lock lock(call.context.tokens_guard);
+        call.context.tokens[text] = user;
     }
     Value request = body->value;
     request["kind"] = "TokenRequest";

@@ -4,8 +4,8 @@
 
 #include "sim/apiserver/conversion.h"
 #include "sim/apiserver/list_options.h"
+#include "sim/apiserver/server_context.h"
 #include "sim/apiserver/table.h"
-#include "sim/apiserver/world.h"
 
 namespace aliquot::sim::apiserver {
 
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kDefaultTimeout{1800};
 
 /// All that one open watch needs, beyond the life of its request.
 struct Watch {
-    World& world;
+    ServerContext& context;
     ResourcePtr resource;
     ListOptions options;
     Acceptance wanted;
@@ -93,7 +93,7 @@ std::string expired_line(const std::string& why) {
 
 /// Sends what is there already. The revision from which to go on; nullopt: the stream has ended.
 std::optional<std::uint64_t> send_present(Watch& watch, HttpStream& stream) {
-    const auto page = watch.world.store.list(watch.resource->storage, watch.prefix, 0, "", 0);
+    const auto page = watch.context.store.list(watch.resource->storage, watch.prefix, 0, "", 0);
     if (!page) return std::nullopt;
     std::string lines;
     for (const EntryPtr& entry : page->entries) {
@@ -133,7 +133,7 @@ void run_watch(Watch& watch, HttpStream& stream) {
     const Clock::time_point end =
         Clock::now() +
         (watch.options.timeout.count() > 0 ? watch.options.timeout : kDefaultTimeout);
-    const auto interval = watch.world.options.bookmark_interval;
+    const auto interval = watch.context.options.bookmark_interval;
     Clock::time_point next_bookmark = Clock::now() + interval;
     std::uint64_t after = watch.options.revision;
     std::uint64_t told = after;  // by an event or bookmark
@@ -142,15 +142,15 @@ void run_watch(Watch& watch, HttpStream& stream) {
         if (!from) return;
         after = told = *from;
     }
-    while (stream.alive() && !watch.world.stopping) {
+    while (stream.alive() && !watch.context.stopping) {
         const auto now = Clock::now();
         if (now >= end) break;
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - now);
         Store::Changes seen =
-            watch.world.store.wait(watch.resource->storage, after, std::min(kPatience, left));
-        while (watch.world.faults.held(watch.handle->resource) && stream.alive() &&
-               watch.handle->order.load() == WatchHandle::Order::kGoOn && !watch.world.stopping) {
-            watch.world.faults.wait_for_release(std::chrono::milliseconds(50));
+            watch.context.store.wait(watch.resource->storage, after, std::min(kPatience, left));
+        while (watch.context.faults.held(watch.handle->resource) && stream.alive() &&
+               watch.handle->order.load() == WatchHandle::Order::kGoOn && !watch.context.stopping) {
+            watch.context.faults.wait_for_release(std::chrono::milliseconds(50));
         }
         if (seen.compacted) {
             stream.write(expired_line("too old resource version: " + std::to_string(after)));
@@ -183,20 +183,20 @@ HttpAnswer watch_objects(Call& call) {
     if (!wanted) return answer_failure(wanted.failure());
     auto options = read_list_options(call);
     if (!options) return answer_failure(options.failure());
-    if (options->revision > call.world.store.revision()) {
+    if (options->revision > call.context.store.revision()) {
         Failure late;
         late.code = 504;
         late.reason = "Timeout";
         late.message = "Too large resource version: " + std::to_string(options->revision) +
-                       ", current: " + std::to_string(call.world.store.revision());
+                       ", current: " + std::to_string(call.context.store.revision());
         late.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
         late.retry_after_seconds = 1;
         return answer_failure(late);
     }
     auto watch = std::make_shared<Watch>(
-        Watch{call.world, call.resource, std::move(*options), *wanted,
+        Watch{call.context, call.resource, std::move(*options), *wanted,
               call.name_space.empty() ? "" : call.name_space + "/", include_object(call.http),
-              call.world.faults.open_watch(call.resource->name)});
+              call.context.faults.open_watch(call.resource->name)});
     HttpAnswer answer;
     answer.content_type = wanted->form == Acceptance::Form::kTable
                               ? "application/json;as=Table;g=meta.k8s.io;v=v1"

@@ -70,7 +70,7 @@ bool hook_fits(const Value& hook, const Call& call, const Value& object, const V
         return matches_labels(spaces, object.at_path("metadata.labels"));
     }
     if (!call.resource->namespaced) return true;
-    const EntryPtr space = call.world.store.get("/namespaces", call.name_space);
+    const EntryPtr space = call.context.store.get("/namespaces", call.name_space);
     return space != nullptr && matches_labels(spaces, space->object.at_path("metadata.labels"));
 }
 
@@ -119,7 +119,7 @@ Result<Target> target_of(const Call& call, const Value& config) {
     const std::string host =
         service.at("name").text() + "." + service.at("namespace").text() + ".svc";
     const std::string port = std::to_string(service.at("port").integer(443));
-    const auto& known = call.world.options.service_addresses;
+    const auto& known = call.context.options.service_addresses;
     const auto found = known.find(key);
     if (found == known.end())
         return Error{ErrorCode::kUnavailable, "service " + key + " not found"};
@@ -218,7 +218,7 @@ std::vector<Value> hooks_for(const Call& call, const std::string& resource, cons
     // Their own configurations are never sent to them.
     if (call.resource->group == "admissionregistration.k8s.io") return fitting;
     const auto page =
-        call.world.store.list("admissionregistration.k8s.io/" + resource, "", 0, "", 0);
+        call.context.store.list("admissionregistration.k8s.io/" + resource, "", 0, "", 0);
     for (const EntryPtr& entry : page->entries) {
         for (const Value& hook : entry->object.at("webhooks").items()) {
             if (hook_fits(hook, call, object, old, operation)) fitting.push_back(hook);

@@ -190,20 +190,20 @@ Outcome<EntryPtr> store_new(Call& call, Value object, bool track) {
     if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, Value(), "CREATE");
     if (!accepted) return accepted.failure();
-    object = to_storage(std::move(object), *call.resource, call.world.resources);
+    object = to_storage(std::move(object), *call.resource, call.context.resources);
     const std::string& storage = call.resource->storage;
     if (to_json(object).size() > kObjectBytesMax) return too_large(object);
     if (call.dry_run) {
-        if (call.world.store.get(storage, call.key()) != nullptr) {
+        if (call.context.store.get(storage, call.key()) != nullptr) {
             return already_exists(call.resource->name, call.resource->group, name);
         }
         return std::make_shared<const Entry>(std::move(object), 0);
     }
-    EntryPtr entry = call.world.store.create(storage, call.key(), std::move(object));
+    EntryPtr entry = call.context.store.create(storage, call.key(), std::move(object));
     if (entry == nullptr) {
         return already_exists(call.resource->name, call.resource->group, name);
     }
-    after_write(call.world, *call.resource, entry->object);
+    after_write(call.context, *call.resource, entry->object);
     return entry;
 }
 
@@ -233,7 +233,7 @@ Outcome<Written> store_changed(Call& call, const EntryPtr& old_entry, Value obje
     if (!safe) return safe.failure();
     auto accepted = call_validating_webhooks(call, object, old, "UPDATE");
     if (!accepted) return accepted.failure();
-    object = to_storage(std::move(object), *call.resource, call.world.resources);
+    object = to_storage(std::move(object), *call.resource, call.context.resources);
     if (object == old_entry->object) return Written{old_entry};
     if (to_json(object).size() > kObjectBytesMax) return too_large(object);
     if (call.dry_run) {
@@ -242,16 +242,16 @@ Outcome<Written> store_changed(Call& call, const EntryPtr& old_entry, Value obje
     const std::string& storage = call.resource->storage;
     const bool over = is_over(object);
     EntryPtr entry =
-        call.world.store.update(storage, call.key(), std::move(object), old_entry->revision);
+        call.context.store.update(storage, call.key(), std::move(object), old_entry->revision);
     if (entry == nullptr) return Written{nullptr, true};
     if (over) {
-        EntryPtr last = call.world.store.remove(storage, call.key(), entry->revision);
+        EntryPtr last = call.context.store.remove(storage, call.key(), entry->revision);
         if (last != nullptr) {
-            after_removal(call.world, *call.resource, last->object);
+            after_removal(call.context, *call.resource, last->object);
             return Written{last};
         }
     }
-    after_write(call.world, *call.resource, entry->object);
+    after_write(call.context, *call.resource, entry->object);
     return Written{entry};
 }
 
@@ -283,7 +283,7 @@ HttpAnswer update_object(Call& call) {
     auto object = read_object(call);
     if (!object) return answer_failure(object.failure());
     for (int attempt = 0; attempt < 10; ++attempt) {
-        const EntryPtr old = call.world.store.get(call.resource->storage, call.key());
+        const EntryPtr old = call.context.store.get(call.resource->storage, call.key());
         if (old == nullptr) {
             if (call.subresource != nullptr || !creates_on_update(*call.resource)) {
                 return answer_failure(

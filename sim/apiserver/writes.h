@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/apiserver/managed_fields.h"
-#include "sim/apiserver/world.h"
+#include "sim/apiserver/server_context.h"
 
 namespace aliquot::sim::apiserver {
 

@@ -103,7 +103,7 @@ public:
         nvml::DeferredMeters meters(root_, driver_options());
         TelemetryLink telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
-        GrantBook grants;
+        RecentGrants grants;
         Serving serving = make_serving(guard, grants);
         Pages pages({.root = root_,
                      .board = board_,
@@ -218,7 +218,7 @@ private:
                  .measuring = {}}};
     }
 
-    Serving make_serving(GuardLink& guard, GrantBook& grants) const {
+    Serving make_serving(GuardLink& guard, RecentGrants& grants) const {
         return {root_,
                 grants,
                 {.kubelet = options_.kubelet,

@@ -42,7 +42,8 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             DeferredDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods, const GrantBook& grants) {
+                                            kubelet::PodResources& pods,
+                                            const RecentGrants& grants) {
     if (!cluster.link || !options.cluster.mig) return nullptr;
     return std::make_unique<MigRequests>(
         root, clock,

@@ -29,6 +29,7 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             DeferredDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods, const GrantBook& grants);
+                                            kubelet::PodResources& pods,
+                                            const RecentGrants& grants);
 
 }  // namespace aliquot::agent

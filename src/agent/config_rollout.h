@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/grant_book.h"
+#include "agent/recent_grants.h"
 #include "agent/served_record.h"
 #include "base/result.h"
 #include "gpu/inventory.h"
@@ -26,7 +26,7 @@ namespace aliquot::agent {
 class ConfigRollout {
 public:
     struct Sources {
-        GrantBook& grants;
+        RecentGrants& grants;
         pods::ClaimReader::List pods;
         /// What kubelet may give away, as kubelet::PodResources::allocatable() tells.
         std::function<Result<std::vector<std::string>>(std::chrono::milliseconds)> allocatable;

@@ -94,7 +94,7 @@ protected:
     os::Root root_{directory_.path()};
     os::ManualClock clock_;
     gpu::Inventory inventory_ = node(2);
-    GrantBook grants_;
+    RecentGrants grants_;
     Result<kubelet::ActivePods> pods_{kubelet::ActivePods{}};
     Result<std::vector<std::string>> allocatable_{std::vector<std::string>{}};
     std::function<void()> meanwhile_;  // while kubelet is asked what it gives away

@@ -27,10 +27,10 @@ std::string make_nonce() {
 std::vector<std::string> ResourceDecider::prefer(std::span<const std::string> available,
                                                  std::span<const std::string> must_include,
                                                  std::size_t size) noexcept {
-    const auto basis = basis_.get().value;
-    if (!basis) return {};
+    const auto input = basis_.get().value;
+    if (!input) return {};
     try {
-        return sharing::prefer(basis->resource, basis->links, basis->policy, available,
+        return sharing::prefer(input->resource, input->links, input->policy, available,
                                must_include, size);
     } catch (const std::exception& problem) {  // no memory: kubelet then chooses by itself
         log::error("prefer.failed", {{"why", problem.what()}});
@@ -39,9 +39,9 @@ std::vector<std::string> ResourceDecider::prefer(std::span<const std::string> av
 }
 
 Result<grant::Grant> ResourceDecider::decide(std::span<const std::string> ids) const {
-    const auto basis = basis_.get().value;
-    if (!basis) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
-    auto grant = sharing::make_grant(basis->resource, basis->grant, ids, make_nonce());
+    const auto input = basis_.get().value;
+    if (!input) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
+    auto grant = sharing::make_grant(input->resource, input->grant, ids, make_nonce());
     if (!grant || !complete_) return grant;
     const auto completed = complete_(resource_, ids, *grant);
     if (!completed) return completed.error();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/grant_book.h"
+#include "agent/recent_grants.h"
 #include "base/latest.h"
 #include "kubelet/device_plugin.h"
 #include "sharing/offer.h"
@@ -13,27 +13,27 @@
 namespace aliquot::agent {
 
 /// What is decided from, for one resource. Immutable once published.
-struct Basis {
+struct AllocationInput {
     sharing::Resource resource;
     std::vector<std::vector<gpu::LinkScore>> links;  // by position in resource.gpus
     sharing::AllocationPolicy policy = sharing::AllocationPolicy::kDistributed;
     sharing::GrantOptions grant;
 };
 
-/// Adds to a grant what cannot be decided from a Basis alone. Called from gRPC threads.
+/// Adds to a grant what cannot be decided from a AllocationInput alone. Called from gRPC threads.
 /// errors   the grant is refused
 using CompleteGrant = std::function<Result<Done>(
     const std::string& resource, std::span<const std::string> ids, grant::Grant& grant)>;
 
-/// Answers kubelet for one resource from the newest Basis. Speaks to no driver. Thread-safe.
+/// Answers kubelet for one resource from the newest AllocationInput. Speaks to no driver. Thread-safe.
 class ResourceDecider final : public kubelet::Decider {
 public:
     /// grants     must outlive this
     /// complete   may be empty
-    ResourceDecider(std::string resource, GrantBook& grants, CompleteGrant complete = {})
+    ResourceDecider(std::string resource, RecentGrants& grants, CompleteGrant complete = {})
         : resource_(std::move(resource)), grants_(grants), complete_(std::move(complete)) {}
 
-    void publish(Basis basis) { basis_.publish(std::move(basis)); }
+    void publish(AllocationInput input) { basis_.publish(std::move(input)); }
 
     std::vector<std::string> prefer(std::span<const std::string> available,
                                     std::span<const std::string> must_include,
@@ -44,9 +44,9 @@ private:
     Result<grant::Grant> decide(std::span<const std::string> ids) const;
 
     const std::string resource_;
-    GrantBook& grants_;
+    RecentGrants& grants_;
     CompleteGrant complete_;
-    Latest<Basis> basis_;
+    Latest<AllocationInput> basis_;
 };
 
 }  // namespace aliquot::agent

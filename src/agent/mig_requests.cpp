@@ -184,7 +184,7 @@ MigEvent MigRequests::await(const MigChange& change, const std::stop_token& stop
             break;
     }
     MigEvent event{.kind = Kind::kCut};
-    const auto report = this->change(false);
+    const auto report = apply(Run::kReal);
     if (!report) event.problem = report.error().message;
     if (report && !report->reached) event.problem = report->problem;
     if (event.problem.empty()) log::info("mig.config", {{"config", asked_.config}});
@@ -282,7 +282,7 @@ MigPlan MigRequests::plan(const MigChange& change) {
         }
         specs_ = *std::move(desired);
     }
-    const auto report = this->change(true);
+    const auto report = apply(Run::kDry);
     if (!report) {
         plan.why = report.error().message;
         return plan;
@@ -299,14 +299,14 @@ MigPlan MigRequests::plan(const MigChange& change) {
     return plan;
 }
 
-Result<mig::ApplyReport> MigRequests::change(bool dry_run) {
+Result<mig::ApplyReport> MigRequests::apply(Run run) {
     auto holders = sources_.pods.list(kKubeletTimeout);
     if (!holders) {
         return Error{ErrorCode::kUnavailable,
                      "kubelet does not say which pods hold GPUs: " + holders.error().message};
     }
     holders_ = *std::move(holders);
-    mig::ApplyOptions options{.limit = kApplyLimit, .dry_run = dry_run};
+    mig::ApplyOptions options{.limit = kApplyLimit, .dry_run = run == Run::kDry};
     for (const kubelet::Holder& holder : holders_) {
         for (const std::string& id : holder.ids) options.held.emplace(gpu::device_of(id));
     }

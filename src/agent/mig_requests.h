@@ -65,7 +65,8 @@ private:
     bool kubelet_keeps_them();
     Result<std::vector<mig::GpuSpec>> specs();
     MigPlan plan(const MigChange& change);
-    Result<mig::ApplyReport> change(bool dry_run);
+    enum class Run : std::uint8_t { kDry, kReal };
+    Result<mig::ApplyReport> apply(Run run);
     void evict(const std::vector<std::string>& pods);
     [[nodiscard]] std::vector<gpu::Uuid> devices_of(const std::set<gpu::Uuid>& gpus) const;
     [[nodiscard]] bool just_granted(const gpu::Uuid& device) const {

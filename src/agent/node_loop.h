@@ -34,7 +34,7 @@ public:
         Observer& observer;
         MigRestore& restore;
         kubelet::PodResources& pods;
-        GrantBook& grants;
+        RecentGrants& grants;
         MpsLink& mps;
         GuardLink& guard;
         TelemetryLink& telemetry;

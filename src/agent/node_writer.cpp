@@ -183,8 +183,9 @@ void NodeWriter::complain(const std::string& problem) {
     complained_of_ = problem;
 }
 
-bool NodeWriter::patch(const std::string& body, bool status, const std::stop_token& stop) {
+bool NodeWriter::patch(const std::string& body, Part part, const std::stop_token& stop) {
     if (body.empty()) return true;
+    const bool status = part == Part::kStatus;
     const auto done = api_.patch(
         kube_client::resources::nodes(), {"", node_}, body,
         {.kind = status ? kube_client::PatchKind::kStrategic : kube_client::PatchKind::kMerge,
@@ -240,8 +241,8 @@ bool NodeWriter::write(const std::stop_token& stop) {
     if (!change) return feature;
     note_foreign(change->foreign);
     // Both are tried: a right that is missing for one must not keep the other back.
-    const bool merged = patch(change->merge, false, stop);
-    const bool told = patch(change->status, true, stop);
+    const bool merged = patch(change->merge, Part::kMetadataAndSpec, stop);
+    const bool told = patch(change->status, Part::kStatus, stop);
     if (merged && told && feature) complain("");
     return merged && told && feature;
 }

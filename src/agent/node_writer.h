@@ -69,7 +69,8 @@ private:
     [[nodiscard]] std::optional<node::Change> change(const k8s::Node& node) const;
     void add_statuses(node::DesiredNode& desired) const;
     void note_foreign(const std::vector<std::string>& keys);
-    bool patch(const std::string& body, bool status, const std::stop_token& stop);
+    enum class Part : std::uint8_t { kMetadataAndSpec, kStatus };
+    bool patch(const std::string& body, Part part, const std::stop_token& stop);
     void complain(const std::string& problem);
     /// `mutex_` is held.
     void wake();

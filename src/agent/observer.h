@@ -77,7 +77,7 @@ private:
     os::Clock& clock_;
     ObserverOptions options_;
     std::mutex looking_;  // guards what follows, up to latest_; held during a look, not between two
-    gpu::HealthBook book_;
+    gpu::HealthTracker book_;
     gpu::Inventory inventory_;
     std::string driver_problem_;
     std::set<gpu::Uuid> withheld_;

@@ -43,7 +43,7 @@ protected:
     os::SystemClock clock_;
     StatusBoard board_{clock_};
     Latest<Observation> observations_;
-    GrantBook grants_;
+    RecentGrants grants_;
     Serving serving_{root_, grants_, {}};
     NoMeters meters_;
     TelemetryLink telemetry_{

@@ -64,7 +64,7 @@ std::string without_last_slash(std::string path) {
 
 }  // namespace
 
-Serving::Serving(const os::Root& root, GrantBook& grants, Options options)
+Serving::Serving(const os::Root& root, RecentGrants& grants, Options options)
     : root_(root), grants_(grants), options_(std::move(options)) {}
 
 Serving::~Serving() {
@@ -112,11 +112,11 @@ void Serving::withdraw_all_but(const sharing::Offer& offer) {
     }
 }
 
-Result<Done> Serving::serve(const sharing::Resource& resource, Basis basis) {
+Result<Done> Serving::serve(const sharing::Resource& resource, AllocationInput input) {
     std::vector<grant::Device> devices = resource.devices();
     const auto found = served_.find(resource.name);
     if (found != served_.end()) {
-        found->second.decider->publish(std::move(basis));
+        found->second.decider->publish(std::move(input));
         found->second.plugin->update(devices);
         const std::scoped_lock lock(mutex_);
         found->second.devices = std::move(devices);
@@ -124,7 +124,7 @@ Result<Done> Serving::serve(const sharing::Resource& resource, Basis basis) {
     }
     Served served{.decider =
                       std::make_unique<ResourceDecider>(resource.name, grants_, options_.complete)};
-    served.decider->publish(std::move(basis));
+    served.decider->publish(std::move(input));
     kubelet::PluginOptions plugin{.resource = resource.name,
                                   .socket_name = sharing::socket_name(resource.name),
                                   .paths = options_.kubelet,

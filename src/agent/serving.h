@@ -38,7 +38,7 @@ public:
     };
 
     /// root, grants   must outlive this
-    Serving(const os::Root& root, GrantBook& grants, Options options);
+    Serving(const os::Root& root, RecentGrants& grants, Options options);
     ~Serving();  // stops all plugins and removes the CDI file
 
     /// Makes kubelet see `offer` under `settings`. A resource whose socket cannot be made is logged
@@ -56,12 +56,12 @@ private:
         std::vector<grant::Device> devices;
     };
 
-    Result<Done> serve(const sharing::Resource& resource, Basis basis);
+    Result<Done> serve(const sharing::Resource& resource, AllocationInput input);
     Result<Done> write_cdi(const Settings& settings, const gpu::Inventory& inventory);
     void withdraw_all_but(const sharing::Offer& offer);
 
     const os::Root& root_;
-    GrantBook& grants_;
+    RecentGrants& grants_;
     Options options_;
     mutable std::mutex mutex_;  // guards served_ against that
     std::map<std::string, Served> served_;

@@ -43,10 +43,11 @@ std::string trust_patch(std::string_view json, const std::string& bundle) {
 }
 
 Result<Done> CertificateRotation::write(const kube_client::StoredObject& present,
-                                        const Credentials& credentials, const Mandate& mandate) {
-    const kube_client::WriteOptions how{.field_manager = kFieldManager, .call = mandate.call};
+                                        const Credentials& credentials,
+                                        const Leadership& leadership) {
+    const kube_client::WriteOptions how{.field_manager = kFieldManager, .call = leadership.call};
     std::string json = write_secret(present ? std::string_view(present->json) : std::string_view{},
-                                    options_.secret, credentials, mandate.epoch);
+                                    options_.secret, credentials, leadership.epoch);
     auto written = present ? api_.replace(kube_client::resources::secrets(), options_.secret,
                                           std::move(json), how)
                            : api_.create(kube_client::resources::secrets(),
@@ -57,14 +58,14 @@ Result<Done> CertificateRotation::write(const kube_client::StoredObject& present
 
 /// By a strategic merge: the other fields of a webhook stay whose they are.
 Result<Done> CertificateRotation::trust(const kube_client::StoredObject& configuration,
-                                        const std::string& bundle, const Mandate& mandate) {
+                                        const std::string& bundle, const Leadership& leadership) {
     if (configuration == nullptr) return Done{};
     std::string patch = trust_patch(configuration->json, bundle);
     if (patch.empty()) return Done{};
     const auto patched =
         api_.patch(webhook_configurations(), configuration->key(), std::move(patch),
                    {.kind = kube_client::PatchKind::kStrategic,
-                    .write = {.field_manager = kFieldManager, .call = mandate.call}});
+                    .write = {.field_manager = kFieldManager, .call = leadership.call}});
     if (!patched) return patched.error();
     log::info("controller.trusted", {{"configuration", configuration->name}});
     return Done{};
@@ -72,25 +73,25 @@ Result<Done> CertificateRotation::trust(const kube_client::StoredObject& configu
 
 Result<http::Instant> CertificateRotation::tend(const kube_client::StoredObject& secret,
                                                 const kube_client::StoredObject& configuration,
-                                                http::Instant now, const Mandate& mandate) {
+                                                http::Instant now, const Leadership& leadership) {
     const KeptCredentials kept = secret ? read_secret(secret->json) : KeptCredentials{};
-    if (kept.epoch > mandate.epoch) {
+    if (kept.epoch > leadership.epoch) {
         return Error{ErrorCode::kConflict, "Secret " + to_text(options_.secret) +
                                                " was written by a newer leader (epoch " +
                                                std::to_string(kept.epoch) + " > " +
-                                               std::to_string(mandate.epoch) + ")"};
+                                               std::to_string(leadership.epoch) + ")"};
     }
     auto renewal = renew(kept.credentials, options_.names, now, options_.lifetimes);
     if (!renewal) return std::move(renewal).error();
     if (!renewal->reasons.empty()) {
-        if (auto written = write(secret, renewal->credentials, mandate); !written) {
+        if (auto written = write(secret, renewal->credentials, leadership); !written) {
             return std::move(written).error();
         }
         for (const std::string& reason : renewal->reasons) {
             log::info("controller.renewed", {{"what", reason}});
         }
     }
-    if (auto trusted = trust(configuration, renewal->credentials.bundle(), mandate); !trusted) {
+    if (auto trusted = trust(configuration, renewal->credentials.bundle(), leadership); !trusted) {
         return std::move(trusted).error();
     }
     return renewal->next;

@@ -26,7 +26,7 @@ public:
         : api_(api), options_(std::move(options)) {}
 
     /// Who leads, and how long a write may take.
-    struct Mandate {
+    struct Leadership {
         kube_client::Call call;
         std::uint64_t epoch = 0;
     };
@@ -38,15 +38,15 @@ public:
     /// errors   as the API server's; kConflict also when a newer leader has written
     Result<http::Instant> tend(const kube_client::StoredObject& secret,
                                const kube_client::StoredObject& configuration, http::Instant now,
-                               const Mandate& mandate);
+                               const Leadership& leadership);
 
     [[nodiscard]] const RotationOptions& options() const { return options_; }
 
 private:
     Result<Done> write(const kube_client::StoredObject& present, const Credentials& credentials,
-                       const Mandate& mandate);
+                       const Leadership& leadership);
     Result<Done> trust(const kube_client::StoredObject& configuration, const std::string& bundle,
-                       const Mandate& mandate);
+                       const Leadership& leadership);
 
     kube_client::Api& api_;
     const RotationOptions options_;

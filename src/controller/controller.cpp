@@ -64,7 +64,7 @@ kube_client::InformerOptions one_object(const std::string& namespace_name,
 
 class Controller::Running {
 public:
-    Running(const Options& options, World world);
+    Running(const Options& options, Dependencies dependencies);
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -92,7 +92,7 @@ private:
     milliseconds tend(const std::stop_token& stop);
 
     const Options options_;
-    const World world_;
+    const Dependencies world_;
     Counters counters_;
     ServingFiles files_;
     CertificateRotation rotation_;
@@ -120,9 +120,9 @@ private:
     std::jthread candidate_;
 };
 
-Controller::Running::Running(const Options& options, World world)
+Controller::Running::Running(const Options& options, Dependencies dependencies)
     : options_(options),
-      world_(std::move(world)),
+      world_(std::move(dependencies)),
       rotation_(world_.api, care_of(options)),
       nodes_(world_.api),
       secret_(world_.api, kube_client::resources::secrets(),
@@ -155,10 +155,10 @@ Result<Done> Controller::Running::listen() {
     constexpr std::size_t kMostHeldBytes = std::size_t{24} << 20U;
     if (auto prepared = files_.prepare(); !prepared) return prepared;
     webhook_ = std::make_unique<Webhook>(
-        Webhook::Seams{.cluster = [this] { return nodes_.cluster(); },
-                       .options = {.runtime_class = options_.runtime_class},
-                       .counters = counters_,
-                       .client_names = options_.webhook_client_names});
+        Webhook::Dependencies{.cluster = [this] { return nodes_.cluster(); },
+                              .options = {.runtime_class = options_.runtime_class},
+                              .counters = counters_,
+                              .client_names = options_.webhook_client_names});
     http::Tls tls = files_.tls();
     if (!options_.webhook_client_ca.empty()) {
         tls.client_ca_file = options_.webhook_client_ca;
@@ -288,8 +288,9 @@ bool Controller::leads() const { return running_->leads(); }
 void Controller::drain() { running_->drain(); }
 void Controller::look() { running_->wake(); }
 
-Result<std::unique_ptr<Controller>> Controller::start(const Options& options, World world) {
-    auto running = std::make_unique<Running>(options, std::move(world));
+Result<std::unique_ptr<Controller>> Controller::start(const Options& options,
+                                                      Dependencies dependencies) {
+    auto running = std::make_unique<Running>(options, std::move(dependencies));
     if (auto started = running->start(); !started) return std::move(started).error();
     return std::unique_ptr<Controller>(new Controller(std::move(running)));
 }

@@ -11,20 +11,21 @@
 
 namespace aliquot::controller {
 
-/// What a controller needs of the world.
-struct World {
+/// What a controller needs of the dependencies.
+struct Dependencies {
     kube_client::Api& api;
     std::function<http::Instant()> now = [] { return std::chrono::system_clock::now(); };
 };
 
 /// A replica as it runs: reviews pods over HTTPS, follows nodes, Secret and webhook configuration,
 /// stands for election, and keeps the certificates while it leads. Threads of its own until the
-/// destructor, which releases the Lease. `world` must outlive it.
+/// destructor, which releases the Lease. `dependencies` must outlive it.
 class Controller {
 public:
     /// errors   kInvalidInput: an address; kConflict: one that is in use; kPermission,
     ///          kUnavailable: no place for the certificate
-    static Result<std::unique_ptr<Controller>> start(const Options& options, World world);
+    static Result<std::unique_ptr<Controller>> start(const Options& options,
+                                                     Dependencies dependencies);
     ~Controller();
 
     [[nodiscard]] unsigned webhook_port() const;

@@ -11,7 +11,7 @@ http::Response Webhook::respond(const http::Request& request) const {
     constexpr int kBadRequest = 400;
     constexpr int kForbidden = 403;
     constexpr int kUnsupportedMedia = 415;
-    const auto& names = seams_.client_names;
+    const auto& names = dependencies_.client_names;
     if (!names.empty() && std::find(names.begin(), names.end(), request.peer_name) == names.end()) {
         return {.status = kForbidden, .body = "the certificate's name may not ask here\n"};
     }
@@ -19,9 +19,9 @@ http::Response Webhook::respond(const http::Request& request) const {
         return {.status = kUnsupportedMedia, .body = "only application/json\n"};
     }
     const auto begin = std::chrono::steady_clock::now();
-    const auto cluster = seams_.cluster();
-    auto review = admission::review(request.body, cluster.get(), seams_.options);
-    seams_.counters.add_review(review.result, std::chrono::steady_clock::now() - begin);
+    const auto cluster = dependencies_.cluster();
+    auto review = admission::review(request.body, cluster.get(), dependencies_.options);
+    dependencies_.counters.add_review(review.result, std::chrono::steady_clock::now() - begin);
     if (review.result == admission::ReviewResult::kMalformed) {
         log::warning("admission.malformed", {{"reason", review.body}});
         return {.status = kBadRequest, .body = std::move(review.body)};

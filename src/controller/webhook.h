@@ -15,18 +15,18 @@ namespace aliquot::controller {
 /// Answers the POST of an AdmissionReview. Thread-safe.
 class Webhook {
 public:
-    struct Seams {
+    struct Dependencies {
         std::function<std::shared_ptr<const admission::Cluster>()> cluster;  // null: not known
         admission::PatchOptions options;
         Counters& counters;
         std::vector<std::string> client_names;  // that may ask; empty: all
     };
-    explicit Webhook(Seams seams) : seams_(std::move(seams)) {}
+    explicit Webhook(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
     [[nodiscard]] http::Response respond(const http::Request& request) const;
 
 private:
-    const Seams seams_;
+    const Dependencies dependencies_;
 };
 
 }  // namespace aliquot::controller

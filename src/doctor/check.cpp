@@ -73,7 +73,7 @@ Verdict& Verdict::because(Evidence one) & {
     return *this;
 }
 
-Verdict& Verdict::because(const Place& place, std::string expected) & {
+Verdict& Verdict::because(const Location& place, std::string expected) & {
     return because(Evidence{.path = place.path,
                             .line = place.line,
                             .value = place.text,

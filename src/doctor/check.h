@@ -67,7 +67,7 @@ struct Verdict {
     std::vector<Fix> fixes;
 
     Verdict& because(Evidence one) &;
-    Verdict& because(const Place& place, std::string expected = {}) &;
+    Verdict& because(const Location& place, std::string expected = {}) &;
     Verdict& fix(std::string command, Risk risk = Risk::kNone) &;
     Verdict& note(std::string text) &;
     Verdict& edit(std::string text, Risk risk = Risk::kNone) &;

@@ -31,7 +31,7 @@ const Value* bad_condition(const Object& node, std::string_view type) {
     return condition;
 }
 
-Place place_of(const Object& node, const Value& condition) {
+Location place_of(const Object& node, const Value& condition) {
     return {node.path, condition.mark.line,
             node.name + ": " + text_at(condition, {"type"}) + "=" + text_at(condition, {"status"}) +
                 " " + text_at(condition, {"reason"}) + ": " + text_at(condition, {"message"})};

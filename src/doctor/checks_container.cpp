@@ -124,7 +124,7 @@ Verdict judge_privileged(const Facts& facts) {
             auto verdict = warning("Pod " + pod.id() +
                                    " is privileged: it sees all GPUs of its node, "
                                    "whatever it asked for.");
-            verdict.because(Place{pod.path, privileged->mark.line, "privileged: true"},
+            verdict.because(Location{pod.path, privileged->mark.line, "privileged: true"},
                             "no privileged container");
             verdict.note("Take privileged: true away; a GPU needs none of it.");
             return verdict;

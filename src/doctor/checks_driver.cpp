@@ -45,7 +45,7 @@ Verdict judge_nouveau(const Facts& facts) {
     if (host.driver.ok()) return ok("the nvidia driver is loaded beside nouveau");
     auto verdict = failed("nouveau holds the GPU, so the nvidia module cannot.");
     if (loaded) {
-        const Place& place =
+        const Location& place =
             host.modules_place.path.empty() ? host.modules.place : host.modules_place;
         verdict.because(place, "no nouveau in the list of modules");
     }
@@ -221,7 +221,7 @@ Verdict judge_selinux(const Facts& facts) {
             line = &one;
         }
     }
-    Place audit;
+    Location audit;
     if (const std::string* const text = facts.tree.text("/var/log/audit/audit.log")) {
         for_each_line(*text, [&](std::string_view one, unsigned number) {
             const bool denied = one.contains("denied") && one.contains("avc");
@@ -288,7 +288,7 @@ char flavour_of(const catalog::GpuModel& model) {
     return old ? 'p' : ' ';
 }
 
-Verdict wrong_flavour(bool needs_open, const Place& place) {
+Verdict wrong_flavour(bool needs_open, const Location& place) {
     auto verdict =
         failed(needs_open ? "This GPU needs the open kernel modules; the proprietary ones "
                             "are loaded."

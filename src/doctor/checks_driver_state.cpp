@@ -197,7 +197,7 @@ Verdict judge_permissions(const Facts& facts) {
     const std::string path = "/proc/driver/nvidia/params";
     const std::string* const text = facts.tree.text(path);
     if (text == nullptr) return unknown(path + " was not read");
-    Place mode_place;
+    Location mode_place;
     std::int64_t mode = 0666;
     for_each_line(*text, [&](std::string_view line, unsigned number) {
         if (!line.starts_with("DeviceFileMode:")) return;
@@ -258,7 +258,7 @@ Verdict judge_fabric_version(const Facts& facts) {
         for (const std::string& path : facts.tree.paths(pattern)) {
             const std::string* const text = facts.tree.text(path);
             if (text == nullptr) continue;
-            Place place;
+            Location place;
             std::string version;
             for_each_line(*text, [&](std::string_view line, unsigned number) {
                 if (!contains_folded(line, "version")) return;

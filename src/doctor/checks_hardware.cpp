@@ -89,8 +89,8 @@ Verdict judge_present(const Facts& facts) {
     std::string message = "No NVIDIA GPU on the PCI bus.";
     if (facts.host.has_switches()) message = "Only an NVSwitch and no NVIDIA GPU on the PCI bus.";
     auto verdict = failed(message);
-    const Place place =
-        facts.host.pci.ok() ? facts.host.pci.place : Place{"/sys/bus/pci/devices", 0, "not there"};
+    const Location place = facts.host.pci.ok() ? facts.host.pci.place
+                                               : Location{"/sys/bus/pci/devices", 0, "not there"};
     verdict.because(place, "vendor 0x10de with class 0x030000 or 0x030200");
     if (!facts.host.pci.ok()) verdict.as(Confidence::kGuess);
     for (const Object& node : facts.cluster.all("Node")) {

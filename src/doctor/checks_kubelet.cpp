@@ -58,7 +58,7 @@ Verdict judge_root(const Facts& facts) {
                 if (path == nullptr || !path->scalar.starts_with("/var/lib/kubelet")) continue;
                 auto verdict = failed("The plugin registers in " + path->scalar +
                                       ", the kubelet of this node uses " + root + ".");
-                verdict.because(Place{object.path, path->mark.line, "hostPath: " + path->scalar},
+                verdict.because(Location{object.path, path->mark.line, "hostPath: " + path->scalar},
                                 root + "/device-plugins");
                 verdict.because(Evidence{.path = facts.kubelet.root_reason, .value = root});
                 verdict.fix("kubectl -n " + object.space + " edit daemonset " + object.name +
@@ -159,7 +159,7 @@ Verdict judge_checkpoint(const Facts& facts) {
             auto verdict =
                 failed("The kubelet's checkpoint holds " + uuid +
                        (mig ? ", of a MIG layout that is gone." : ", a GPU that is gone."));
-            verdict.because(Place{path, device.mark.line, device.scalar}, "devices that exist");
+            verdict.because(Location{path, device.mark.line, device.scalar}, "devices that exist");
             verdict.fix("sudo systemctl stop kubelet && sudo rm " + path +
                             " && sudo systemctl start kubelet",
                         Risk::kRestartPods);
@@ -290,7 +290,7 @@ Verdict judge_topology(const Facts& facts) {
 }
 
 Verdict judge_kubelet_selinux(const Facts& facts) {
-    Place place;
+    Location place;
     for (const LogLine& line : facts.host.kernel_log) {
         if (line.text.contains("avc:") && line.text.contains("denied") &&
             (line.text.contains("nvidia-gpu.sock") || line.text.contains("kubelet.sock"))) {

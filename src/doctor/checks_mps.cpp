@@ -33,7 +33,7 @@ bool uses_mps(const Facts& facts) {
 Verdict no_mps() { return not_here("MPS is not used here"); }
 
 /// A line that a pod (of MPS or the plugin) or an MPS log says.
-Place find_line(const Facts& facts, std::initializer_list<std::string_view> parts) {
+Location find_line(const Facts& facts, std::initializer_list<std::string_view> parts) {
     for (const Said& said : facts.cluster.said) {
         for (const std::string_view part : parts) {
             if (said.text.contains(part)) return {said.path, said.line, said.text};
@@ -44,7 +44,7 @@ Place find_line(const Facts& facts, std::initializer_list<std::string_view> part
         for (const std::string& path : facts.tree.paths(pattern)) {
             const std::string* const text = facts.tree.text(path);
             if (text == nullptr) continue;
-            Place found;
+            Location found;
             for_each_line(*text, [&](std::string_view line, unsigned number) {
                 for (const std::string_view part : parts) {
                     if (line.contains(part)) found = place_in(path, number, line);
@@ -57,8 +57,9 @@ Place find_line(const Facts& facts, std::initializer_list<std::string_view> part
 }
 
 Verdict judge_daemon(const Facts& facts) {
-    const Place place = find_line(facts, {"error waiting for MPS daemon",
-                                          "Failed to start MPS daemon", "MPS daemon is not ready"});
+    const Location place = find_line(
+        facts,
+        {"error waiting for MPS daemon", "Failed to start MPS daemon", "MPS daemon is not ready"});
     if (place.path.empty()) return uses_mps(facts) ? ok("the MPS daemon answers") : no_mps();
     auto verdict = failed(
         "The MPS control daemon for nvidia.com/gpu does not answer on "
@@ -121,7 +122,7 @@ Verdict judge_own_pipe(const Facts& facts) {
             if (path == nullptr || !path->scalar.contains("nvidia-mps")) continue;
             auto verdict = failed("Pod " + pod->id() + " mounts " + path->scalar +
                                   ", which is not the plugin's MPS directory.");
-            verdict.because(Place{pod->path, path->mark.line, "hostPath: " + path->scalar},
+            verdict.because(Location{pod->path, path->mark.line, "hostPath: " + path->scalar},
                             "no such mount");
             verdict.edit("remove the hostPath mount from the pod", Risk::kRestartPods);
             return verdict;
@@ -140,7 +141,7 @@ Verdict judge_own_shm(const Facts& facts) {
                 auto verdict = warning("Pod " + pod->id() +
                                        " mounts its own /dev/shm on an MPS node: it "
                                        "collides with the mount that MPS needs.");
-                verdict.because(Place{pod->path, path->mark.line, "mountPath: /dev/shm"},
+                verdict.because(Location{pod->path, path->mark.line, "mountPath: /dev/shm"},
                                 "no mount at /dev/shm");
                 verdict.edit("remove the pod's mount at /dev/shm", Risk::kRestartPods);
                 return verdict;
@@ -177,7 +178,7 @@ Verdict judge_fit(const Facts& facts) {
 }
 
 Verdict judge_identity(const Facts& facts) {
-    const Place place = find_line(
+    const Location place = find_line(
         facts, {"init 250 result=11", "User did not send valid credentials", "result=11"});
     if (place.path.empty()) return uses_mps(facts) ? ok("clients and server agree") : no_mps();
     auto verdict = failed("The MPS server refuses a client of another user or pid namespace.");
@@ -192,7 +193,7 @@ Verdict judge_identity(const Facts& facts) {
 }
 
 Verdict judge_shared_fault(const Facts& facts) {
-    const Place place =
+    const Location place =
         find_line(facts, {"Server encountered a fatal exception", "fatal exception on device",
                           "Server exited with status", "A fatal fault occurred"});
     if (place.path.empty()) return uses_mps(facts) ? ok("no fault of an MPS server") : no_mps();
@@ -210,7 +211,7 @@ Verdict judge_shared_fault(const Facts& facts) {
 }
 
 Verdict judge_clients(const Facts& facts) {
-    const Place place = find_line(facts, {"maximum allowed replicas exceeded"});
+    const Location place = find_line(facts, {"maximum allowed replicas exceeded"});
     if (!place.path.empty()) {
         auto verdict = failed(
             "The plugin refuses so many MPS replicas: at most 48, and 16 on GPUs below "

@@ -167,8 +167,8 @@ Verdict judge_conditions(const Facts& facts) {
             auto verdict = failed("Node " + node->name + ": " +
                                   (type == "Ready" ? std::string("not ready") : type) + ".");
             verdict.because(
-                Place{node->path, condition.mark.line,
-                      concat({type, "=", status, " ", text_at(condition, {"message"})})},
+                Location{node->path, condition.mark.line,
+                         concat({type, "=", status, " ", text_at(condition, {"message"})})},
                 type == "Ready" ? "True" : "False");
             verdict.fix("kubectl describe node " + node->name);
             if (type == "DiskPressure") {

@@ -28,9 +28,10 @@ Verdict judge_taint_values(const Facts& facts) {
                     auto verdict =
                         failed(concat({"Taint ", key, " of node ", node->name, " has the value `",
                                        value, "`, pod ", pod.id(), " tolerates `", own, "`."}));
-                    verdict.because(Place{node->path, taint.mark.line, concat({key, "=", value})},
-                                    concat({key, "=", own}));
-                    verdict.because(Place{pod.path, one.mark.line, "value: " + own}, value);
+                    verdict.because(
+                        Location{node->path, taint.mark.line, concat({key, "=", value})},
+                        concat({key, "=", own}));
+                    verdict.because(Location{pod.path, one.mark.line, "value: " + own}, value);
                     verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
                                  Risk::kRestartPods);
                     return verdict;

@@ -120,9 +120,9 @@ Verdict judge_contention(const Facts& facts) {
                                " at once: expect at most " + std::to_string(100 / active) +
                                " % each, less the switching.");
         for (const NvmlProcess* const one : list) {
-            verdict.because(Place{one->place.path, one->place.line,
-                                  (one->pod.empty() ? one->name : one->pod) + ": " +
-                                      std::to_string(one->utilization.value_or(0)) + " %"});
+            verdict.because(Location{one->place.path, one->place.line,
+                                     (one->pod.empty() ? one->name : one->pod) + ": " +
+                                         std::to_string(one->utilization.value_or(0)) + " %"});
         }
         verdict.note("Fewer shares of this GPU, or MPS or MIG, where work overlaps all the time.");
         return verdict;
@@ -140,9 +140,9 @@ Verdict judge_memory_sum(const Facts& facts) {
         for (const NvmlProcess& one : facts.nvml.processes) {
             if (one.gpu != gpu.uuid && one.gpu != std::to_string(gpu.index)) continue;
             ++neighbours;
-            verdict.because(Place{one.place.path, one.place.line,
-                                  (one.pod.empty() ? one.name : one.pod) + ": " +
-                                      std::to_string(one.memory_mib) + " MiB"});
+            verdict.because(Location{one.place.path, one.place.line,
+                                     (one.pod.empty() ? one.name : one.pod) + ": " +
+                                         std::to_string(one.memory_mib) + " MiB"});
         }
         if (part < 90 || neighbours < 2) continue;
         verdict.message = "The neighbours on " + short_name(gpu) + " use " + fixed_text(part, 0) +

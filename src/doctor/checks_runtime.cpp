@@ -70,7 +70,7 @@ Verdict judge_template_words(const Facts& facts) {
         if (!file.effective && !drop_in) continue;
         const std::string* const text = facts.tree.text(file.path);
         if (text == nullptr) continue;
-        Place place;
+        Location place;
         std::string word;
         for_each_line(*text, [&](std::string_view line, unsigned number) {
             const std::string_view code = trim(line.substr(0, line.find('#')));
@@ -118,7 +118,7 @@ Verdict judge_cri_disabled(const Facts& facts) {
             auto verdict = failed(
                 "The CRI plugin is disabled in containerd (the default of the "
                 "docker.io package): the kubelet cannot use it.");
-            verdict.because(Place{file.path, plugin.mark.line, "disabled_plugins = [\"cri\"]"},
+            verdict.because(Location{file.path, plugin.mark.line, "disabled_plugins = [\"cri\"]"},
                             "disabled_plugins = []");
             verdict.fix("sudo sed -i 's/^disabled_plugins.*/disabled_plugins = []/' " + file.path +
                             " && sudo " + facts.runtime.restart,
@@ -281,7 +281,7 @@ Verdict judge_default(const Facts& facts) {
                " and sees no GPU: nvidia is not the default runtime and the pod names no "
                "RuntimeClass.");
     verdict.because(runtime.default_handler.empty()
-                        ? Place{main_file(runtime), 0, "no default_runtime_name"}
+                        ? Location{main_file(runtime), 0, "no default_runtime_name"}
                         : runtime.default_place,
                     "default_runtime_name = \"nvidia\", or runtimeClassName: nvidia in the pod");
     verdict.fix(

@@ -103,7 +103,7 @@ Verdict judge_quota(const Facts& facts) {
                 warning("Quota " + quota.id() + " limits `" + entry.first.scalar +
                         "`; extended resources are counted under `requests.` only, so it limits "
                         "nothing.");
-            verdict.because(Place{quota.path, entry.first.mark.line, entry.first.scalar},
+            verdict.because(Location{quota.path, entry.first.mark.line, entry.first.scalar},
                             "requests." + entry.first.scalar);
             verdict.edit("hard: {requests." + entry.first.scalar + ": \"" + entry.second.scalar +
                          "\"}");
@@ -159,7 +159,7 @@ Verdict judge_owner(const Facts& facts) {
                 auto verdict =
                     failed(concat({owner.kind, " ", owner.id(), ": ", clip(message, 160)}));
                 verdict.because(
-                    Place{owner.path, condition.mark.line, concat({type, ": ", message})},
+                    Location{owner.path, condition.mark.line, concat({type, ": ", message})},
                     "no failure");
                 verdict.fix("kubectl -n " + owner.space + " describe " + lower(owner.kind) + " " +
                             owner.name);
@@ -182,7 +182,7 @@ Verdict judge_gate(const Facts& facts) {
         auto held = warning(
             "Job " + job.id() + " is suspended" +
             (queue == labels.end() ? "." : ": it waits in the queue " + queue->second + "."));
-        held.because(Place{job.path, suspend->mark.line, "suspend: true"}, "false");
+        held.because(Location{job.path, suspend->mark.line, "suspend: true"}, "false");
         held.fix(queue == labels.end() ? "kubectl -n " + job.space + " patch job " + job.name +
                                              " -p '{\"spec\":{\"suspend\":false}}'"
                                        : "kubectl -n " + job.space + " get workloads");
@@ -218,8 +218,8 @@ Verdict judge_annotations(const Facts& facts) {
                 const bool left_out = pod.space == "kube-system" || pod.space == "aliquot-system";
                 verdict = failed("Pod " + pod.id() + " asks by " + key + "=" + entry.second.scalar +
                                  ", but nothing turned that into a resource: it gets no GPU.");
-                verdict.because(Place{pod.path, entry.first.mark.line,
-                                      pod.id() + ": " + key + "=" + entry.second.scalar},
+                verdict.because(Location{pod.path, entry.first.mark.line,
+                                         pod.id() + ": " + key + "=" + entry.second.scalar},
                                 "a GPU in the limits of a container");
                 verdict.fix("kubectl -n aliquot-system get deployment aliquot-controller");
                 verdict.fix("kubectl get mutatingwebhookconfiguration aliquot");

@@ -25,7 +25,7 @@ Verdict judge_retired(const Facts& facts) {
     return ok("container toolkit " + facts.toolkit.version);
 }
 
-Place place_of(const ToolkitFacts& toolkit, const Value& node, std::string text) {
+Location place_of(const ToolkitFacts& toolkit, const Value& node, std::string text) {
     return {toolkit.config_path, node.mark.line, std::move(text)};
 }
 
@@ -131,7 +131,7 @@ Verdict judge_escapes(const Facts& facts) {
 }
 
 /// Whether somebody asks for CDI: the plugin's strategy, the toolkit's mode, or an error text.
-std::string who_wants_cdi(const Facts& facts, Place& place) {
+std::string who_wants_cdi(const Facts& facts, Location& place) {
     if (facts.toolkit.config.ok()) {
         const Value* const mode =
             at_path(facts.toolkit.config.value.root, {"nvidia-container-runtime", "mode"});
@@ -165,7 +165,7 @@ Verdict judge_spec_there(const Facts& facts) {
         return verdict;
     }
     if (!facts.cdi.empty()) return ok("CDI spec " + facts.cdi.front().place.path);
-    Place place;
+    Location place;
     const std::string who = who_wants_cdi(facts, place);
     if (who.empty()) return not_here("nobody asks for CDI");
     const bool looked = facts.tree.complete || facts.tree.has_beneath("/etc");
@@ -198,7 +198,7 @@ Verdict judge_spec_fresh(const Facts& facts) {
     }
     const bool dev_known = facts.tree.complete || !facts.tree.paths("/dev/nvidia*").empty();
     for (const CdiSpec& spec : facts.cdi) {
-        for (const Place& node : spec.device_nodes) {
+        for (const Location& node : spec.device_nodes) {
             if (!dev_known || !node.text.starts_with("/dev/nvidia")) continue;
             // Made on demand, or of a kind that this tree may not list.
             if (node.text.contains("modeset") || node.text.contains("uvm-tools") ||
@@ -297,7 +297,7 @@ Verdict judge_spec_version(const Facts& facts) {
 Verdict no_such_class(const Object& object, const Value& name) {
     auto verdict = failed(object.kind + " " + object.id() + " names RuntimeClass " + name.scalar +
                           ", which does not exist.");
-    verdict.because(Place{object.path, name.mark.line, "runtimeClassName: " + name.scalar},
+    verdict.because(Location{object.path, name.mark.line, "runtimeClassName: " + name.scalar},
                     "an existing RuntimeClass");
     verdict.fix(
         "kubectl create -f - <<< '{\"apiVersion\":\"node.k8s.io/v1\",\"kind\":"
@@ -367,8 +367,8 @@ Verdict judge_class_placement(const Facts& facts) {
         auto verdict =
             failed("RuntimeClass " + object.name + " wants nodes with " + first.first.scalar + "=" +
                    first.second.scalar + "; no node has it, so its pods go nowhere.");
-        verdict.because(Place{object.path, first.first.mark.line,
-                              first.first.scalar + ": " + first.second.scalar},
+        verdict.because(Location{object.path, first.first.mark.line,
+                                 first.first.scalar + ": " + first.second.scalar},
                         "a label that some node has");
         verdict.fix("kubectl label node NODE " + first.first.scalar + "=" + first.second.scalar);
         return verdict;

@@ -18,7 +18,7 @@
 namespace aliquot::doctor {
 
 /// Where something was read.
-struct Place {
+struct Location {
     std::string path;   // "/etc/containerd/config.toml", "cmd/dmesg.txt", "k8s/pods.json"
     unsigned line = 0;  // from 1; 0: the file as a whole
     std::string text;   // what stands there
@@ -32,7 +32,7 @@ struct Fact {
     State state = State::kUnknown;
     T value{};
     std::string reason = "was not looked at";  // of kUnknown
-    Place place;
+    Location place;
     [[nodiscard]] bool ok() const { return state == State::kOk; }
     [[nodiscard]] bool absent() const { return state == State::kAbsent; }
     [[nodiscard]] bool unknown() const { return state == State::kUnknown; }
@@ -49,7 +49,7 @@ struct PciDevice {
     std::optional<unsigned> link_width_most;
     bool memory_unassigned = false;  // BAR1 has no window
     std::uint64_t fatal_errors = 0;  // AER, since boot
-    Place place;
+    Location place;
     [[nodiscard]] bool gpu() const {
         return device_class >> 8U == 0x0300 || device_class >> 8U == 0x0302;
     }
@@ -60,23 +60,23 @@ struct KernelGpu {
     std::string address;
     std::string model;
     std::string uuid;
-    Place place;
+    Location place;
 };
 
 struct LogLine {
     std::string text;
-    Place place;
+    Location place;
 };
 
 struct Xid {
     std::string address;  // "0000:01:00" as logged
     unsigned number = 0;
-    Place place;
+    Location place;
 };
 
 struct ModuleFile {
     std::string kernel;  // "6.8.0-79-generic"
-    Place place;
+    Location place;
 };
 
 /// A process that matters here.
@@ -84,7 +84,7 @@ struct Program {
     std::string name;  // comm
     std::vector<std::string> arguments;
     std::int64_t started_s = 0;  // since 1970; 0: not told
-    Place place;
+    Location place;
 };
 
 struct HostFacts {
@@ -93,12 +93,12 @@ struct HostFacts {
     Fact<std::string> kernel;           // uname -r
     Fact<std::string> command_line;     // of the kernel
     Fact<std::set<std::string, std::less<>>> modules;
-    Place modules_place;
+    Location modules_place;
     Fact<std::string> driver;  // version of the loaded module
     bool open_modules = false;
     Fact<std::vector<KernelGpu>> gpus;
     std::vector<ModuleFile> module_files;
-    std::map<std::string, Place> modinfo;  // field -> value (in text), of nvidia
+    std::map<std::string, Location> modinfo;  // field -> value (in text), of nvidia
     Fact<bool> secure_boot;
     Fact<bool> selinux;
     std::vector<LogLine> modprobe_lines;  // of modprobe.d, without comments
@@ -144,7 +144,7 @@ struct NvmlGpu {
     std::optional<double> sm_active;  // 0 to 1
     std::string infrom_corrupt;
     std::string compute_capability;
-    Place place;
+    Location place;
 };
 
 struct NvmlProcess {
@@ -154,7 +154,7 @@ struct NvmlProcess {
     std::string pod;  // "ns/name"; empty: none known
     std::uint64_t memory_mib = 0;
     std::optional<unsigned> utilization;
-    Place place;
+    Location place;
 };
 
 struct NvmlFacts {
@@ -166,7 +166,7 @@ struct NvmlFacts {
     std::string driver, library, cuda;  // versions
     std::vector<NvmlGpu> gpus;
     std::vector<NvmlProcess> processes;
-    Place place;
+    Location place;
 };
 
 /// The container runtime that kubelet uses, and what it was told of NVIDIA.
@@ -177,7 +177,7 @@ struct RuntimeFacts {
         std::string binary;
         std::string type;  // runtime_type
         std::optional<bool> systemd_cgroup;
-        Place place;
+        Location place;
     };
     struct File {
         std::string path;
@@ -191,14 +191,14 @@ struct RuntimeFacts {
     std::string edit;     // the file to write an entry to
     std::string version;  // "1.7.28"; empty: not told
     std::string socket;
-    Place place;  // how we know
+    Location place;  // how we know
     std::vector<File> files;
     std::vector<Handler> handlers;
     std::vector<Handler> elsewhere;  // in files that the runtime does not read
     std::string default_handler;
-    Place default_place;
+    Location default_place;
     std::optional<bool> cdi_enabled;
-    Place cdi_place;
+    Location cdi_place;
     std::optional<bool> systemd_cgroup;  // of runc
     [[nodiscard]] const Handler* nvidia_handler() const;
     /// A plain text file holds it: crio.conf and daemon.json are read here as well.
@@ -207,25 +207,25 @@ struct RuntimeFacts {
 
 struct ToolkitFacts {
     std::string version;
-    Place version_place;
+    Location version_place;
     Fact<Toml> config;
     std::string config_path;
     bool on_host = false;        // installed by packages
     bool from_operator = false;  // /usr/local/nvidia/toolkit
     bool nvidia_docker2 = false;
-    Place docker2_place;
+    Location docker2_place;
 };
 
 struct CdiSpec {
     std::string kind;
     std::string version;
     std::vector<std::string> devices;
-    std::vector<Place> device_nodes;  // text: the path
-    std::vector<Place> libraries;     // text: the host path of a mount
-    std::string driver;               // version that its libraries carry
-    Place driver_place;
+    std::vector<Location> device_nodes;  // text: the path
+    std::vector<Location> libraries;     // text: the host path of a mount
+    std::string driver;                  // version that its libraries carry
+    Location driver_place;
     std::string problem;  // why it could not be read
-    Place place;
+    Location place;
 };
 
 struct KubeletFacts {
@@ -278,8 +278,8 @@ void read_toolkit(Facts& facts);
 void read_kubelet(Facts& facts);
 void read_pending(Facts& facts);
 
-/// The line of a log line as a Place.
-Place place_in(const std::string& path, unsigned line, std::string_view text);
+/// Where a log line stands.
+Location place_in(const std::string& path, unsigned line, std::string_view text);
 
 /// The NVIDIA error number of a text that nvidia-smi or NVML printed; 0: none that we know.
 int nvml_code_of(std::string_view text);

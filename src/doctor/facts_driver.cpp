@@ -134,7 +134,7 @@ void read_module_files(Facts& facts) {
             const auto colon = line.find(':');
             if (colon == std::string_view::npos) return;
             const std::string name(trim(line.substr(0, colon)));
-            Place place = place_in(path, number, line);
+            Location place = place_in(path, number, line);
             place.text = std::string(trim(line.substr(colon + 1)));
             if (contains_folded(line, "modinfo") && contains_folded(line, "not found")) return;
             facts.host.modinfo.emplace(name, std::move(place));
@@ -257,7 +257,7 @@ void read_programs(Facts& facts) {
 
 }  // namespace
 
-Place place_in(const std::string& path, unsigned line, std::string_view text) {
+Location place_in(const std::string& path, unsigned line, std::string_view text) {
     return {path, line, clip(text, 300)};
 }
 

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 22> kWords{
     "IOMMU",    "nvswitch"};
 
 /// "NVRM: Xid (PCI:0000:01:00): 79, pid='<unknown>', GPU has fallen off the bus."
-std::optional<Xid> xid_of(std::string_view line, const Place& place) {
+std::optional<Xid> xid_of(std::string_view line, const Location& place) {
     const std::string_view rest = after(line, "Xid (");
     if (rest.empty()) return std::nullopt;
     const auto close = rest.find("):");
@@ -37,7 +37,7 @@ void read_lines(Facts& facts, const std::string& path, const std::string& text) 
         const bool kept =
             std::ranges::any_of(kWords, [&](std::string_view word) { return line.contains(word); });
         if (!kept || facts.host.kernel_log.size() >= kMostLines) return;
-        const Place place = place_in(path, number, line);
+        const Location place = place_in(path, number, line);
         if (auto xid = xid_of(line, place)) facts.host.xids.push_back(*std::move(xid));
         facts.host.kernel_log.push_back({std::string(line.substr(0, 1000)), place});
     });

@@ -53,7 +53,7 @@ constexpr std::array<Flavour, 8> kFlavours{{
      "/run/containerd/containerd.sock", "systemctl restart containerd"},
 }};
 
-std::string endpoint_of(const Facts& facts, Place& place) {
+std::string endpoint_of(const Facts& facts, Location& place) {
     for (const Program& program : facts.host.programs) {
         if (!program.name.starts_with("kube")) continue;
         for (const std::string& argument : program.arguments) {
@@ -91,7 +91,7 @@ const Flavour* flavour_named(std::string_view name) {
 }
 
 /// A distribution that is one program with the kubelet in it; it needs no file that names a socket.
-const Flavour* running_flavour(const Facts& facts, Place& place) {
+const Flavour* running_flavour(const Facts& facts, Location& place) {
     struct Pair {
         std::string_view program;
         std::string_view flavour;
@@ -115,7 +115,7 @@ const Flavour* running_flavour(const Facts& facts, Place& place) {
 
 /// The flavour that runs; else the one whose socket the kubelet names; else the one whose node says
 /// so; else the first whose files are there.
-const Flavour* flavour_of(const Facts& facts, Place& place) {
+const Flavour* flavour_of(const Facts& facts, Location& place) {
     if (const Flavour* const flavour = running_flavour(facts, place)) return flavour;
     std::string endpoint = endpoint_of(facts, place);
     if (std::string_view(endpoint).contains("cri-dockerd") ||
@@ -147,7 +147,7 @@ const Flavour* flavour_of(const Facts& facts, Place& place) {
     return nullptr;
 }
 
-Place place_of(const std::string& path, const Value& node, std::string text) {
+Location place_of(const std::string& path, const Value& node, std::string text) {
     return {path, node.mark.line, std::move(text)};
 }
 

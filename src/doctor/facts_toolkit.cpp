@@ -113,7 +113,7 @@ void read_specs(Facts& facts) {
         }
         read_edits(root->find("containerEdits"), path, spec);
         spec.place.text = "kind " + spec.kind;
-        for (const Place& library : spec.libraries) {
+        for (const Location& library : spec.libraries) {
             const std::string version = driver_of(library.text);
             if (version.empty() || !spec.driver.empty()) continue;
             spec.driver = version;

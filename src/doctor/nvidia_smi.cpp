@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    [[nodiscard]] Place here() const { return place_in(path_, number_, line_); }
+    [[nodiscard]] Location here() const { return place_in(path_, number_, line_); }
 
     void header() {
         const std::string_view driver = after(line_, "Driver Version:");

@@ -12,7 +12,7 @@ Verdict not_answered(const Facts& facts) {
     return not_here("NVML gave no answer");
 }
 
-Place place_of(const NvmlGpu& gpu, std::string text) {
+Location place_of(const NvmlGpu& gpu, std::string text) {
     return {gpu.place.path, gpu.place.line, std::move(text)};
 }
 

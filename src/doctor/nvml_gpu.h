@@ -12,7 +12,7 @@ namespace aliquot::doctor {
 bool answered(const Facts& facts);
 /// Why a check of NVML's answers has nothing to judge.
 Verdict not_answered(const Facts& facts);
-Place place_of(const NvmlGpu& gpu, std::string text);
+Location place_of(const NvmlGpu& gpu, std::string text);
 /// "GPU 0 (0000:3b:00.0)".
 std::string name_of(const NvmlGpu& gpu);
 

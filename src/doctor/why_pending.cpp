@@ -63,7 +63,7 @@ PendingCause gated(const Object& pod) {
     if (gates.empty()) return {};
     const std::string gate = text_at(gates[0], {"name"});
     auto made = cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
-    made.verdict.because(Place{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
+    made.verdict.because(Location{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
                          "no gate");
     made.verdict.fix(gate.contains("kueue")
                          ? "kubectl get workloads -n " + pod.space

@@ -180,13 +180,13 @@ std::string advice_for_silence(std::string_view problem) {
     return "look at the kernel log for NVRM lines; reset the GPU, else restart the machine";
 }
 
-HealthBook::Record& HealthBook::record_of(const Uuid& gpu, Moment now) {
+HealthTracker::Record& HealthTracker::record_of(const Uuid& gpu, Moment now) {
     const auto [found, is_new] = records_.try_emplace(gpu);
     if (is_new) found->second.health.since = now;
     return found->second;
 }
 
-Health HealthBook::judge(const Record& record) const {
+Health HealthTracker::judge(const Record& record) const {
     Sum sum;
     if (record.fault) {
         sum.add(record.fault->effect, xid_text(record.fault->xid), advice_for(record.fault->xid));
@@ -203,7 +203,7 @@ Health HealthBook::judge(const Record& record) const {
     return sum.take();
 }
 
-bool HealthBook::settle(Record& record, Moment now) const {
+bool HealthTracker::settle(Record& record, Moment now) const {
     bool changed = false;
     const auto replace = [&](Health& old, Health now_is) {
         const bool same = old.state == now_is.state && old.reason == now_is.reason;
@@ -224,7 +224,7 @@ bool HealthBook::settle(Record& record, Moment now) const {
     return changed;
 }
 
-bool HealthBook::note_inventory(const Inventory& inventory, Moment now) {
+bool HealthTracker::note_inventory(const Inventory& inventory, Moment now) {
     bool changed = false;
     for (const Gpu& gpu : inventory.gpus) {
         if (gpu.uuid.text.empty()) continue;
@@ -250,7 +250,7 @@ bool HealthBook::note_inventory(const Inventory& inventory, Moment now) {
     return changed;
 }
 
-bool HealthBook::note_faults(std::span<const FaultEvent> faults, Moment now) {
+bool HealthTracker::note_faults(std::span<const FaultEvent> faults, Moment now) {
     bool changed = false;
     for (const FaultEvent& event : faults) {
         // An event without a GPU is about the node; it takes no GPU away.
@@ -285,7 +285,7 @@ bool HealthBook::note_faults(std::span<const FaultEvent> faults, Moment now) {
     return changed;
 }
 
-bool HealthBook::note_probes(std::span<const Probe> probes, Moment now) {
+bool HealthTracker::note_probes(std::span<const Probe> probes, Moment now) {
     bool changed = false;
     for (const Probe& probe : probes) {
         Record& record = record_of(probe.gpu, now);
@@ -318,7 +318,7 @@ bool HealthBook::note_probes(std::span<const Probe> probes, Moment now) {
     return changed;
 }
 
-bool HealthBook::note_driver(std::string_view problem, Moment now) {
+bool HealthTracker::note_driver(std::string_view problem, Moment now) {
     if (driver_problem_ == problem) return false;
     driver_problem_ = problem;
     bool changed = false;
@@ -326,12 +326,12 @@ bool HealthBook::note_driver(std::string_view problem, Moment now) {
     return changed;
 }
 
-Health HealthBook::health_of(const Uuid& gpu) const {
+Health HealthTracker::health_of(const Uuid& gpu) const {
     const auto found = records_.find(gpu);
     return found == records_.end() ? Health{} : found->second.health;
 }
 
-Health HealthBook::health_of(const Uuid& gpu, const MigDevice& device) const {
+Health HealthTracker::health_of(const Uuid& gpu, const MigDevice& device) const {
     const auto found = records_.find(gpu);
     Health worst = device.health;
     if (found == records_.end()) return worst;
@@ -342,7 +342,7 @@ Health HealthBook::health_of(const Uuid& gpu, const MigDevice& device) const {
     return worst;
 }
 
-std::vector<XidCount> HealthBook::counted_on(const Uuid& gpu) const {
+std::vector<XidCount> HealthTracker::counted_on(const Uuid& gpu) const {
     std::vector<XidCount> counts;
     const auto found = records_.find(gpu);
     if (found == records_.end()) return counts;
@@ -350,7 +350,7 @@ std::vector<XidCount> HealthBook::counted_on(const Uuid& gpu) const {
     return counts;
 }
 
-std::vector<SeenXid> HealthBook::seen_on(const Uuid& gpu) const {
+std::vector<SeenXid> HealthTracker::seen_on(const Uuid& gpu) const {
     const auto found = records_.find(gpu);
     if (found == records_.end()) return {};
     return {found->second.seen.begin(), found->second.seen.end()};

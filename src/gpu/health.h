@@ -64,13 +64,13 @@ struct MigPart {
 /// GPU that only failed to answer is healthy as soon as it answers again. An Xid that names a MIG
 /// instance takes only the devices of that instance; it ends as the GPU's does, or with the
 /// instance. Not thread-safe.
-class HealthBook {
+class HealthTracker {
 public:
     /// Xids kept of one GPU, newest last.
     static constexpr std::size_t kMostSeen = 16;
     static constexpr std::size_t kMostNumbers = 256;
 
-    explicit HealthBook(XidPolicy policy) : policy_(std::move(policy)) {}
+    explicit HealthTracker(XidPolicy policy) : policy_(std::move(policy)) {}
 
     /// Each of these returns true when the health of some GPU or MIG device changed, or an Xid was
     /// seen.

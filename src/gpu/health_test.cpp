@@ -9,12 +9,12 @@ namespace {
 const Uuid kA{"GPU-a"};
 const Uuid kB{"GPU-b"};
 
-HealthBook default_book() { return HealthBook(*XidPolicy::from_environment("", "")); }
+HealthTracker default_book() { return HealthTracker(*XidPolicy::from_environment("", "")); }
 constexpr Moment at(int second) { return Moment{std::chrono::seconds(1000 + second)}; }
-void fault(HealthBook& book, const Uuid& gpu, std::uint64_t xid, int second = 0) {
+void fault(HealthTracker& book, const Uuid& gpu, std::uint64_t xid, int second = 0) {
     book.note_faults(std::vector<FaultEvent>{{.gpu = gpu, .xid = xid}}, at(second));
 }
-void fault_in(HealthBook& book, const Uuid& gpu, std::uint64_t xid, unsigned gpu_instance,
+void fault_in(HealthTracker& book, const Uuid& gpu, std::uint64_t xid, unsigned gpu_instance,
               std::optional<unsigned> compute_instance = {}) {
     book.note_faults(std::vector<FaultEvent>{{.gpu = gpu,
                                               .xid = xid,
@@ -22,7 +22,7 @@ void fault_in(HealthBook& book, const Uuid& gpu, std::uint64_t xid, unsigned gpu
                                               .compute_instance = compute_instance}},
                      at(0));
 }
-bool probe(HealthBook& book, Probe probe, int second = 1) {
+bool probe(HealthTracker& book, Probe probe, int second = 1) {
     return book.note_probes(std::vector<Probe>{std::move(probe)}, at(second));
 }
 MigDevice mig(const char* uuid, unsigned gpu_instance, unsigned compute_instance = 0) {
@@ -32,27 +32,27 @@ Inventory cut(std::vector<MigDevice> devices) {
     return {.gpus = {{.uuid = kA, .mig_enabled = true, .mig_devices = std::move(devices)}}};
 }
 
-TEST(HealthBook, AnXidTakesAwayThatGpuOnly) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AnXidTakesAwayThatGpuOnly) {
+    HealthTracker book = default_book();
     fault(book, kA, 79);
     EXPECT_EQ(book.health_of(kA).reason, "Xid 79: GPU has fallen off the bus");
     EXPECT_TRUE(book.health_of(kB).ok());
 }
 
-TEST(HealthBook, ApplicationFaultsDoNotCount) {
-    HealthBook book = default_book();
+TEST(HealthTracker, ApplicationFaultsDoNotCount) {
+    HealthTracker book = default_book();
     for (const std::uint64_t xid : {13, 31, 43, 45, 68, 109, 154}) fault(book, kA, xid);
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, AnEventWithoutGpuTakesNothingAway) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AnEventWithoutGpuTakesNothingAway) {
+    HealthTracker book = default_book();
     fault(book, Uuid{}, 79);
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, ComesBackWhenTheDriverAsksForNothingMore) {
-    HealthBook book = default_book();
+TEST(HealthTracker, ComesBackWhenTheDriverAsksForNothingMore) {
+    HealthTracker book = default_book();
     fault(book, kA, 95);
     probe(book, {.gpu = kA, .answers = true, .recovery_action = 1});
     EXPECT_FALSE(book.health_of(kA).ok());
@@ -60,8 +60,8 @@ TEST(HealthBook, ComesBackWhenTheDriverAsksForNothingMore) {
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, WithoutThatFieldItComesBackAfterAReset) {
-    HealthBook book = default_book();
+TEST(HealthTracker, WithoutThatFieldItComesBackAfterAReset) {
+    HealthTracker book = default_book();
     fault(book, kA, 48);
     probe(book, {.gpu = kA, .answers = true});
     EXPECT_FALSE(book.health_of(kA).ok());
@@ -71,16 +71,16 @@ TEST(HealthBook, WithoutThatFieldItComesBackAfterAReset) {
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, SilenceAloneEndsWithTheFirstAnswer) {
-    HealthBook book = default_book();
+TEST(HealthTracker, SilenceAloneEndsWithTheFirstAnswer) {
+    HealthTracker book = default_book();
     probe(book, {.gpu = kA, .answers = false, .problem = "GPU is lost"});
     EXPECT_EQ(book.health_of(kA).reason, "GPU is lost");
     probe(book, {.gpu = kA, .answers = true});
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, ABadEnumerationCountsAndAGoodOneEndsIt) {
-    HealthBook book = default_book();
+TEST(HealthTracker, ABadEnumerationCountsAndAGoodOneEndsIt) {
+    HealthTracker book = default_book();
     Inventory inventory{.gpus = {{.uuid = kA, .health = {Health::State::kUnhealthy, "error 999"}}}};
     EXPECT_TRUE(book.note_inventory(inventory, at(0)));
     EXPECT_EQ(book.health_of(kA).reason, "error 999");
@@ -90,8 +90,8 @@ TEST(HealthBook, ABadEnumerationCountsAndAGoodOneEndsIt) {
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, SaysSinceWhenAndWhatToDo) {
-    HealthBook book = default_book();
+TEST(HealthTracker, SaysSinceWhenAndWhatToDo) {
+    HealthTracker book = default_book();
     book.note_inventory(Inventory{.gpus = {{.uuid = kA}}}, at(0));
     EXPECT_EQ(book.health_of(kA).since, at(0));
     fault(book, kA, 79, 5);
@@ -105,8 +105,8 @@ TEST(HealthBook, SaysSinceWhenAndWhatToDo) {
     EXPECT_EQ(book.health_of(kA).advice, "");
 }
 
-TEST(HealthBook, WhatOnlyInformsDegrades) {
-    HealthBook book = default_book();
+TEST(HealthTracker, WhatOnlyInformsDegrades) {
+    HealthTracker book = default_book();
     fault(book, kA, 63);
     EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
     EXPECT_TRUE(book.health_of(kA).ok());
@@ -120,31 +120,31 @@ TEST(HealthBook, WhatOnlyInformsDegrades) {
     EXPECT_EQ(book.health_of(kA).state, Health::State::kHealthy);
 }
 
-TEST(HealthBook, ADegradingXidDoesNotHideAWorseOne) {
-    HealthBook book = default_book();
+TEST(HealthTracker, ADegradingXidDoesNotHideAWorseOne) {
+    HealthTracker book = default_book();
     fault(book, kA, 95);
     fault(book, kA, 63);
     EXPECT_FALSE(book.health_of(kA).ok());
     EXPECT_EQ(book.health_of(kA).reason, "Xid 95: uncontained memory error");
 }
 
-TEST(HealthBook, MemoryThatCannotBeRepairedIsAnEnd) {
-    HealthBook book = default_book();
+TEST(HealthTracker, MemoryThatCannotBeRepairedIsAnEnd) {
+    HealthTracker book = default_book();
     probe(book, {.gpu = kA, .answers = true, .condition = {.remap_failed = true}});
     EXPECT_FALSE(book.health_of(kA).ok());
     EXPECT_EQ(book.health_of(kA).advice, "replace the board");
 }
 
-TEST(HealthBook, HeatOnlyDegrades) {
-    HealthBook book = default_book();
+TEST(HealthTracker, HeatOnlyDegrades) {
+    HealthTracker book = default_book();
     EXPECT_TRUE(probe(book, {.gpu = kA, .answers = true, .condition = {.slowed_by_heat = true}}));
     EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
     EXPECT_TRUE(probe(book, {.gpu = kA, .answers = true, .condition = {.slowed_by_heat = false}}));
     EXPECT_EQ(book.health_of(kA).state, Health::State::kHealthy);
 }
 
-TEST(HealthBook, AGpuThatNeedsAResetIsNotOfferedThoughNobodySawTheXid) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AGpuThatNeedsAResetIsNotOfferedThoughNobodySawTheXid) {
+    HealthTracker book = default_book();
     probe(book, {.gpu = kA, .answers = true, .recovery_action = 1});
     EXPECT_EQ(book.health_of(kA).reason, "the driver asks for a GPU reset");
     EXPECT_FALSE(book.health_of(kA).ok());
@@ -152,8 +152,8 @@ TEST(HealthBook, AGpuThatNeedsAResetIsNotOfferedThoughNobodySawTheXid) {
     EXPECT_EQ(book.health_of(kA).state, Health::State::kDegraded);
 }
 
-TEST(HealthBook, AnXidOnAMigInstanceTakesOnlyThat) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AnXidOnAMigInstanceTakesOnlyThat) {
+    HealthTracker book = default_book();
     const MigDevice first = mig("MIG-1", 1);
     const MigDevice second = mig("MIG-2", 2);
     book.note_inventory(cut({first, second}), at(0));
@@ -168,8 +168,8 @@ TEST(HealthBook, AnXidOnAMigInstanceTakesOnlyThat) {
     EXPECT_TRUE(book.health_of(kA, second).ok());
 }
 
-TEST(HealthBook, AnXidOnAComputeInstanceLeavesItsSiblings) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AnXidOnAComputeInstanceLeavesItsSiblings) {
+    HealthTracker book = default_book();
     const MigDevice first = mig("MIG-1", 1, 0);
     const MigDevice second = mig("MIG-2", 1, 1);
     book.note_inventory(cut({first, second}), at(0));
@@ -178,8 +178,8 @@ TEST(HealthBook, AnXidOnAComputeInstanceLeavesItsSiblings) {
     EXPECT_FALSE(book.health_of(kA, second).ok());
 }
 
-TEST(HealthBook, AFaultEndsWithItsInstance) {
-    HealthBook book = default_book();
+TEST(HealthTracker, AFaultEndsWithItsInstance) {
+    HealthTracker book = default_book();
     book.note_inventory(cut({mig("MIG-1", 1), mig("MIG-2", 2)}), at(0));
     fault_in(book, kA, 95, 2);
     // The same ids, made anew.
@@ -188,18 +188,18 @@ TEST(HealthBook, AFaultEndsWithItsInstance) {
     EXPECT_TRUE(book.health_of(kA, made_anew).ok());
 }
 
-TEST(HealthBook, RemembersTheLastXidsWhetherTheyCountOrNot) {
-    HealthBook book = default_book();
-    for (unsigned i = 0; i < 2 * HealthBook::kMostSeen; ++i)
+TEST(HealthTracker, RemembersTheLastXidsWhetherTheyCountOrNot) {
+    HealthTracker book = default_book();
+    for (unsigned i = 0; i < 2 * HealthTracker::kMostSeen; ++i)
         fault(book, kA, 13, static_cast<int>(i));
     const auto seen = book.seen_on(kA);
-    ASSERT_EQ(seen.size(), HealthBook::kMostSeen);
-    EXPECT_EQ(seen.back().at, at(2 * HealthBook::kMostSeen - 1));
+    ASSERT_EQ(seen.size(), HealthTracker::kMostSeen);
+    EXPECT_EQ(seen.back().at, at(2 * HealthTracker::kMostSeen - 1));
     EXPECT_TRUE(book.health_of(kA).ok());
 }
 
-TEST(HealthBook, ADriverThatNoNewProcessCanUseTakesAllAwayUntilItCan) {
-    HealthBook book = default_book();
+TEST(HealthTracker, ADriverThatNoNewProcessCanUseTakesAllAwayUntilItCan) {
+    HealthTracker book = default_book();
     book.note_inventory(Inventory{.gpus = {{.uuid = kA}, {.uuid = kB}}}, at(0));
     EXPECT_TRUE(book.note_driver("library and kernel module differ", at(1)));
     EXPECT_FALSE(book.health_of(kA).ok());
@@ -236,8 +236,8 @@ TEST(XidPolicy, NamesTheWordItCannotRead) {
     EXPECT_NE(bad.error().message.find("'foo'"), std::string::npos);
 }
 
-TEST(HealthBookXids, AreCountedByNumberWhetherTheyCountOrNot) {
-    HealthBook book{XidPolicy{}};
+TEST(HealthTrackerXids, AreCountedByNumberWhetherTheyCountOrNot) {
+    HealthTracker book{XidPolicy{}};
     const Uuid gpu{"GPU-0"};
     const Moment first{std::chrono::seconds(10)};
     const Moment second{std::chrono::seconds(20)};

@@ -205,7 +205,7 @@ std::string_view Request::header(std::string_view lower_case_name) const {
     return found == headers.end() ? std::string_view{} : std::string_view(found->second);
 }
 
-std::string percent_decoded(std::string_view text, bool plus_is_space) {
+std::string percent_decoded(std::string_view text, Plus plus) {
     std::string made;
     made.reserve(text.size());
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -214,7 +214,7 @@ std::string percent_decoded(std::string_view text, bool plus_is_space) {
             made += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
             i += 2;
         } else {
-            made += text[i] == '+' && plus_is_space ? ' ' : text[i];
+            made += text[i] == '+' && plus == Plus::kIsSpace ? ' ' : text[i];
         }
     }
     return made;
@@ -223,12 +223,12 @@ std::string percent_decoded(std::string_view text, bool plus_is_space) {
 void read_target(std::string_view target, Request& request) {
     request.target = target;
     target = target.substr(0, target.find('#'));
-    request.path = percent_decoded(take(target, "?"), false);
+    request.path = percent_decoded(take(target, "?"), Plus::kIsItself);
     while (!target.empty()) {
         std::string_view pair = take(target, "&");
         if (pair.empty()) continue;
-        std::string name = percent_decoded(take(pair, "="), true);
-        request.query.emplace_back(std::move(name), percent_decoded(pair, true));
+        std::string name = percent_decoded(take(pair, "="), Plus::kIsSpace);
+        request.query.emplace_back(std::move(name), percent_decoded(pair, Plus::kIsSpace));
     }
 }
 

@@ -89,7 +89,8 @@ void read_target(std::string_view target, Request& request);
 
 /// "%2Fa+b" gives "/a+b", and "/a b" where plus means a space. An escape that is none stays as it
 /// is.
-std::string percent_decoded(std::string_view text, bool plus_is_space);
+enum class Plus : std::uint8_t { kIsItself, kIsSpace };  // the latter in queries
+std::string percent_decoded(std::string_view text, Plus plus);
 
 /// Bytes of an answer but for its body.
 struct ResponseHead {

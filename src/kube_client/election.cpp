@@ -70,7 +70,7 @@ Elector::Record Elector::read(const Object& lease) {
 }
 
 /// The lease as we want it; what others keep in it stays.
-std::string Elector::write(const std::string& json, bool give_up) const {
+std::string Elector::written(const std::string& json, Claim claim) const {
     Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "coordination.k8s.io/v1";
@@ -81,7 +81,7 @@ std::string Elector::write(const std::string& json, bool give_up) const {
     Json spec = spec_of(root);
     const std::string now = rfc3339_micro(std::chrono::system_clock::now());
     const bool ours = text_at(spec, "holderIdentity") == options_.identity;
-    if (give_up) {
+    if (claim == Claim::kRelease) {
         spec["holderIdentity"] = "";
         spec["leaseDurationSeconds"] = 1;
     } else {
@@ -166,8 +166,8 @@ bool Elector::look(const std::stop_token& stop) {
 bool Elector::make(const std::stop_token& stop) {
     record_.reset();
     const auto since = clock_.now();
-    auto made = api_.create(resources::leases(), options_.lease.namespace_name, write("", false),
-                            {.call = bounded(stop)});
+    auto made = api_.create(resources::leases(), options_.lease.namespace_name,
+                            written("", Claim::kHold), {.call = bounded(stop)});
     if (made) hold(since, *made);
     return false;
 }
@@ -175,8 +175,8 @@ bool Elector::make(const std::stop_token& stop) {
 /// Writes our name into the lease that we know. False: it has changed, look again.
 bool Elector::take(const std::stop_token& stop) {
     const auto since = clock_.now();
-    auto taken = api_.replace(resources::leases(), options_.lease, write(lease_->json, false),
-                              {.call = bounded(stop)});
+    auto taken = api_.replace(resources::leases(), options_.lease,
+                              written(lease_->json, Claim::kHold), {.call = bounded(stop)});
     if (taken) {
         hold(since, *taken);
         return true;
@@ -206,7 +206,7 @@ void Elector::release() {
     const bool held = announced_;
     lapse();
     if (!held || !lease_ || !record_ || record_->holder != options_.identity) return;
-    (void)api_.replace(resources::leases(), options_.lease, write(lease_->json, true),
+    (void)api_.replace(resources::leases(), options_.lease, written(lease_->json, Claim::kRelease),
                        {.call = {.deadline = kLongestRelease}});
     lease_.reset();
 }

@@ -85,7 +85,9 @@ private:
         friend bool operator==(const Record&, const Record&) = default;
     };
     static Record read(const Object& lease);
-    std::string write(const std::string& json, bool give_up) const;
+    enum class Claim : std::uint8_t { kHold, kRelease };
+    /// The Lease as it shall be, from what it is.
+    [[nodiscard]] std::string written(const std::string& json, Claim claim) const;
     void observe(const Object& lease);
     [[nodiscard]] bool is_free() const;
     Call bounded(const std::stop_token& stop) const;

@@ -22,14 +22,14 @@ namespace {
 
 class Placer {
 public:
-    Placer(Draft& draft, Concession concession)
-        : draft_(draft), concession_(concession), room_(draft, concession) {}
+    Placer(Draft& draft, Relaxation relaxation)
+        : draft_(draft), relaxation_(relaxation), room_(draft, relaxation) {}
 
     void run() {
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             if (draft_.units[i].mode == Mode::kCpu) add_cpu(draft_.units[i]);
         }
-        if (concession_.jobs_last) {
+        if (relaxation_.jobs_last) {
             place_exclusive(false);
             place_shared();
             place_exclusive(true);
@@ -136,7 +136,7 @@ private:
                 give(left, slots, Mode::kExclusive);
                 continue;
             }
-            const Mode mode = choose_mode(draft_, pool, left, !concession_.no_mig);
+            const Mode mode = choose_mode(draft_, pool, left, !relaxation_.no_mig);
             draft_.plan.mode = mode;
             if (mode == Mode::kExclusive) {
                 give_by_group(left, slots);
@@ -359,7 +359,7 @@ private:
     }
 
     Draft& draft_;
-    Concession concession_;
+    Relaxation relaxation_;
     Room room_;
     std::size_t services_left_ = 0;
     bool unequal_ = false;
@@ -377,13 +377,13 @@ void place(Draft& draft) {
     const std::vector<Slot> slots = draft.slots;
     std::optional<Draft> best;
     std::pair<std::size_t, std::size_t> least{};
-    for (const Concession& concession :
-         {Concession{}, Concession{.jobs_last = true}, Concession{.no_mig = true},
-          Concession{.jobs_last = true, .no_mig = true}, Concession{.loose = true},
-          Concession{.jobs_last = true, .loose = true}, Concession{.loose = true, .no_mig = true},
-          Concession{.jobs_last = true, .loose = true, .no_mig = true}}) {
+    for (const Relaxation& relaxation :
+         {Relaxation{}, Relaxation{.jobs_last = true}, Relaxation{.no_mig = true},
+          Relaxation{.jobs_last = true, .no_mig = true}, Relaxation{.loose = true},
+          Relaxation{.jobs_last = true, .loose = true}, Relaxation{.loose = true, .no_mig = true},
+          Relaxation{.jobs_last = true, .loose = true, .no_mig = true}}) {
         Draft tried{draft.request, empty, slots, draft.units};
-        Placer placer(tried, concession);
+        Placer placer(tried, relaxation);
         placer.run();
         const auto left = placer.left_out();
         if (best && left >= least) continue;

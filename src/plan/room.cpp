@@ -51,7 +51,7 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
         case Mode::kTimeSlicing:
             return sum <= usable && duty <= kPercent && count <= kMostShares;
         case Mode::kFraction:
-            return (most <= share_mib(*slot.pool, count) || (concession_.loose && sum <= usable)) &&
+            return (most <= share_mib(*slot.pool, count) || (relaxation_.loose && sum <= usable)) &&
                    duty <= kPercent && count <= kMostShares;
         case Mode::kMps:
             return most <= share_mib(*slot.pool, count) && duty <= kPercent &&

@@ -14,7 +14,7 @@
 namespace aliquot::plan {
 
 /// What is given up so that more has a place.
-struct Concession {
+struct Relaxation {
     bool jobs_last = false;  // services before jobs that want a whole GPU
     bool loose = false;      // shares that are equal in nothing but their turns
     bool no_mig = false;     // turns or MPS in place of MIG, where nothing asks for isolation
@@ -23,7 +23,7 @@ struct Concession {
 /// Answers about one draft; what is costly is asked once.
 class Room {
 public:
-    Room(const Draft& draft, Concession concession) : draft_(draft), concession_(concession) {}
+    Room(const Draft& draft, Relaxation relaxation) : draft_(draft), relaxation_(relaxation) {}
 
     /// Whether the machine of a GPU has the CPU and memory for the pod; where none of the request has,
     /// that is told elsewhere and does not matter here.
@@ -45,7 +45,7 @@ private:
     [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;
 
     const Draft& draft_;
-    Concession concession_;
+    Relaxation relaxation_;
     mutable std::map<std::pair<const GpuPool*, const Workload*>, bool> machines_;
     mutable std::map<std::pair<const GpuPool*, std::vector<const Workload*>>, bool> fits_;
 };

@@ -148,16 +148,17 @@ Result<Done> MetricsApi::Running::take_authority(const ProxyAuthority& authority
 }
 
 Result<Done> MetricsApi::Running::listen() {
-    Service::Seams seams{.recent = recent_,
-                         .directory = *directory_,
-                         // Ready whether an agent answered or not: an API that is not ready hinders
-                         // the whole cluster's discovery.
-                         .is_ready = [this] { return gatherer_->state().rounds > 0; },
-                         .now = [] { return std::chrono::system_clock::now(); }};
+    Service::Dependencies dependencies{
+        .recent = recent_,
+        .directory = *directory_,
+        // Ready whether an agent answered or not: an API that is not ready hinders
+        // the whole cluster's discovery.
+        .is_ready = [this] { return gatherer_->state().rounds > 0; },
+        .now = [] { return std::chrono::system_clock::now(); }};
     if (options_.front_proxy_only) {
-        seams.front_proxy = [this] { return front_proxy_.get().value; };
+        dependencies.front_proxy = [this] { return front_proxy_.get().value; };
     }
-    service_ = std::make_unique<Service>(std::move(seams));
+    service_ = std::make_unique<Service>(std::move(dependencies));
     auto server = http::Server::listen(
         {.address = options_.listen, .access = {.tls = tls_}, .most_connections = 256},
         service_->routes());

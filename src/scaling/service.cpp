@@ -16,8 +16,8 @@ http::Response to_http(ApiAnswer answer) {
 }  // namespace
 
 std::string Service::why_refused(const http::Request& request) const {
-    if (!seams_.front_proxy) return {};
-    const auto proxy = seams_.front_proxy();
+    if (!dependencies_.front_proxy) return {};
+    const auto proxy = dependencies_.front_proxy();
     if (proxy == nullptr) return "the authority of the API server's certificate is not known yet";
     if (request.peer_name.empty()) {
         return "a client certificate of the API server's front proxy is needed; ask by way of the "
@@ -39,8 +39,8 @@ http::Response Service::metrics(const http::Request& request) const {
         answer({.path = request.path,
                 .label_selector = std::string(request.parameter("labelSelector")),
                 .metric_label_selector = std::string(request.parameter("metricLabelSelector")),
-                .now = seams_.now()},
-               seams_.recent, seams_.directory));
+                .now = dependencies_.now()},
+               dependencies_.recent, dependencies_.directory));
 }
 
 http::Routes Service::routes() const {
@@ -51,7 +51,8 @@ http::Routes Service::routes() const {
         {"/healthz", "", lives},
         {"/readyz", "whether the agents have been asked",
          [this](const Request&) {
-             if (!seams_.is_ready || seams_.is_ready()) return http::Response{.body = "ok\n"};
+             if (!dependencies_.is_ready || dependencies_.is_ready())
+                 return http::Response{.body = "ok\n"};
              return http::Response{.status = 503, .body = "the agents have not been asked yet\n"};
          }},
         {"/*", "the metrics", [this](const Request& request) { return metrics(request); }},

@@ -22,7 +22,7 @@ struct FrontProxy {
 /// front proxy. Thread-safe.
 class Service {
 public:
-    struct Seams {
+    struct Dependencies {
         const RecentMetrics& recent;
         const PodDirectory& directory;
         /// Null: anybody may ask (for trying it out, on a loopback address).
@@ -30,8 +30,8 @@ public:
         std::function<bool()> is_ready;
         std::function<Instant()> now;
     };
-    /// The seams must outlive the service.
-    explicit Service(Seams seams) : seams_(std::move(seams)) {}
+    /// The dependencies must outlive the service.
+    explicit Service(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
     /// To be used as long as the service lives.
     [[nodiscard]] http::Routes routes() const;
@@ -41,7 +41,7 @@ private:
     /// Why the asker is refused; empty: it is not.
     [[nodiscard]] std::string why_refused(const http::Request& request) const;
 
-    const Seams seams_;
+    const Dependencies dependencies_;
 };
 
 }  // namespace aliquot::scaling

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/grant_book.h"
+#include "agent/recent_grants.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kSurelyNew{1};  // what kubelet tells before may 
 
 }  // namespace
 
-Result<Done> GrantBook::begin(const std::string& resource, std::span<const std::string> ids) {
+Result<Done> RecentGrants::begin(const std::string& resource, std::span<const std::string> ids) {
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     for (const std::string& id : ids) {
@@ -35,7 +35,7 @@ Result<Done> GrantBook::begin(const std::string& resource, std::span<const std::
     return Done{};
 }
 
-void GrantBook::undo(const std::string& resource, std::span<const std::string> ids) {
+void RecentGrants::undo(const std::string& resource, std::span<const std::string> ids) {
     const std::scoped_lock lock(mutex_);
     for (const std::string& id : ids) {
         for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
@@ -46,12 +46,12 @@ void GrantBook::undo(const std::string& resource, std::span<const std::string> i
     }
 }
 
-std::uint64_t GrantBook::version() const {
+std::uint64_t RecentGrants::version() const {
     const std::scoped_lock lock(mutex_);
     return version_;
 }
 
-std::vector<sharing::Claim> GrantBook::recent() const {
+std::vector<sharing::Claim> RecentGrants::recent() const {
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     std::vector<sharing::Claim> claims;
@@ -61,7 +61,7 @@ std::vector<sharing::Claim> GrantBook::recent() const {
     return claims;
 }
 
-void GrantBook::note_listed(std::span<const sharing::Claim> listed) {
+void RecentGrants::note_listed(std::span<const sharing::Claim> listed) {
     std::set<std::pair<std::string, std::string>> known;
     for (const sharing::Claim& claim : listed) known.emplace(claim.resource, claim.id);
     const auto now = Clock::now();
@@ -72,19 +72,19 @@ void GrantBook::note_listed(std::span<const sharing::Claim> listed) {
     }
 }
 
-bool GrantBook::close(std::set<gpu::Uuid> devices, std::uint64_t version) {
+bool RecentGrants::close(std::set<gpu::Uuid> devices, std::uint64_t version) {
     const std::scoped_lock lock(mutex_);
     if (version != version_) return false;
     closed_ = std::move(devices);
     return true;
 }
 
-void GrantBook::open() {
+void RecentGrants::open() {
     const std::scoped_lock lock(mutex_);
     closed_.clear();
 }
 
-bool GrantBook::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
+bool RecentGrants::granted_within(const gpu::Uuid& device, std::chrono::milliseconds age) const {
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     return std::ranges::any_of(entries_, [&](const Entry& entry) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/grant_book.h"
+#include "agent/recent_grants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,23 +15,23 @@ using ::testing::SizeIs;
 const std::vector<std::string> kIds{"GPU-a::0", "GPU-a::1"};
 constexpr char kGpu[] = "nvidia.com/gpu";
 
-TEST(GrantBook, AGrantIsAClaimUntilKubeletListsIt) {
-    GrantBook book;
+TEST(RecentGrants, AGrantIsAClaimUntilKubeletListsIt) {
+    RecentGrants book;
     ASSERT_TRUE(book.begin(kGpu, kIds));
     EXPECT_THAT(book.recent(), SizeIs(2));
     EXPECT_TRUE(book.granted_within({"GPU-a"}, 1min));
     EXPECT_FALSE(book.granted_within({"GPU-b"}, 1min));
 }
 
-TEST(GrantBook, WhatKubeletTellsInTheSameMomentMayBeAnEarlierHolder) {
-    GrantBook book;
+TEST(RecentGrants, WhatKubeletTellsInTheSameMomentMayBeAnEarlierHolder) {
+    RecentGrants book;
     ASSERT_TRUE(book.begin(kGpu, kIds));
     book.note_listed(book.recent());
     EXPECT_THAT(book.recent(), SizeIs(2));
 }
 
-TEST(GrantBook, ARefusedGrantIsForgotten) {
-    GrantBook book;
+TEST(RecentGrants, ARefusedGrantIsForgotten) {
+    RecentGrants book;
     ASSERT_TRUE(book.begin(kGpu, kIds));
     ASSERT_TRUE(book.begin("other", kIds));
     book.undo(kGpu, kIds);
@@ -39,8 +39,8 @@ TEST(GrantBook, ARefusedGrantIsForgotten) {
     EXPECT_EQ(book.recent()[0].resource, "other");
 }
 
-TEST(GrantBook, NothingOfAClosedDeviceIsGranted) {
-    GrantBook book;
+TEST(RecentGrants, NothingOfAClosedDeviceIsGranted) {
+    RecentGrants book;
     ASSERT_TRUE(book.close({{"GPU-a"}}, book.version()));
     const auto refused = book.begin(kGpu, kIds);
     ASSERT_FALSE(refused);
@@ -52,8 +52,8 @@ TEST(GrantBook, NothingOfAClosedDeviceIsGranted) {
     EXPECT_TRUE(book.begin(kGpu, kIds));
 }
 
-TEST(GrantBook, ADeviceIsNotClosedWhenAGrantCameBetween) {
-    GrantBook book;
+TEST(RecentGrants, ADeviceIsNotClosedWhenAGrantCameBetween) {
+    RecentGrants book;
     const auto version = book.version();
     ASSERT_TRUE(book.begin(kGpu, kIds));
     EXPECT_FALSE(book.close({{"GPU-a"}}, version));

@@ -32,11 +32,11 @@ class Collector;
 class Authority;
 
 /// All that the requests of one server share.
-struct World {
-    explicit World(ApiServerOptions given);
-    ~World();
-    World(const World&) = delete;
-    World& operator=(const World&) = delete;
+struct ServerContext {
+    explicit ServerContext(ApiServerOptions given);
+    ~ServerContext();
+    ServerContext(const ServerContext&) = delete;
+    ServerContext& operator=(const ServerContext&) = delete;
 
     const ApiServerOptions options;
     Store store;
@@ -63,7 +63,7 @@ struct World {
 
 /// One request to a resource.
 struct Call {
-    World& world;
+    ServerContext& context;
     const HttpRequest& http;
     User user;
     ResourcePtr resource;
@@ -84,7 +84,7 @@ struct Call {
 };
 
 /// Answers any request. Never throws.
-HttpAnswer answer_request(World& world, const HttpRequest& request);
+HttpAnswer answer_request(ServerContext& context, const HttpRequest& request);
 
 // What the verbs do (reads.cpp, watch.cpp, writes.cpp, removal.cpp, subresources.cpp).
 HttpAnswer get_object(Call& call);

@@ -18,7 +18,7 @@ namespace aliquot::agent {
 /// What this agent has granted a moment ago, which kubelet may not list yet, and which devices may
 /// not be granted right now. So no grant comes between the question who holds a device and the
 /// moment when it is served in another way. Thread-safe.
-class GrantBook {
+class RecentGrants {
 public:
     using Clock = std::chrono::steady_clock;
 

@@ -21,7 +21,7 @@ constexpr auto kNodeSelectorFields = std::to_array<std::string_view>({"nodeSelec
 constexpr auto kTermFields = std::to_array<std::string_view>({"matchExpressions", "matchFields"});
 constexpr auto kRuleFields = std::to_array<std::string_view>({"key", "operator", "values"});
 
-void check_values(Object& object, const Requirement& rule) {
+void check_values(ObjectReader& object, const Requirement& rule) {
     const std::size_t count = rule.values.size();
     switch (rule.operation) {
         case Operator::kIn:
@@ -41,7 +41,7 @@ void check_values(Object& object, const Requirement& rule) {
     }
 }
 
-Requirement read_rule(Object& object) {
+Requirement read_rule(ObjectReader& object) {
     Requirement rule{.key = object.required_text("key"), .values = object.texts("values")};
     if (!rule.key.empty() && !k8s::is_label_key(rule.key)) {
         object.complain("key", "'" + rule.key + "' cannot be the name of a label");
@@ -59,42 +59,42 @@ Requirement read_rule(Object& object) {
 
 }  // namespace
 
-std::vector<Requirement> read_requirements(Object& term, std::string_view key) {
+std::vector<Requirement> read_requirements(ObjectReader& term, std::string_view key) {
     std::vector<Requirement> rules;
     const auto nodes = term.list(key);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        Object object(term.report(), nodes[i], term.path_of(key) + "[" + std::to_string(i) + "]",
-                      kRuleFields);
+        ObjectReader object(term.report(), nodes[i],
+                            term.path_of(key) + "[" + std::to_string(i) + "]", kRuleFields);
         rules.push_back(read_rule(object));
     }
     return rules;
 }
 
-std::vector<k8s::NodeSelectorTerm> read_required_node_affinity(Object& pod) {
+std::vector<k8s::NodeSelectorTerm> read_required_node_affinity(ObjectReader& pod) {
     std::vector<k8s::NodeSelectorTerm> terms;
     const Value* const affinity = pod.mapping("affinity");
     if (affinity == nullptr) return terms;
-    Report& report = pod.report();
-    Object all(report, *affinity, pod.path_of("affinity"), kAffinityFields);
+    Diagnostics& report = pod.report();
+    ObjectReader all(report, *affinity, pod.path_of("affinity"), kAffinityFields);
     const Value* const node_affinity = all.mapping("nodeAffinity");
     if (node_affinity == nullptr) return terms;
-    Object node(report, *node_affinity, all.path_of("nodeAffinity"), kNodeAffinityFields);
+    ObjectReader node(report, *node_affinity, all.path_of("nodeAffinity"), kNodeAffinityFields);
     const Value* const required = node.mapping(kRequired);
     if (required == nullptr) return terms;
-    Object selector(report, *required, node.path_of(kRequired), kNodeSelectorFields);
+    ObjectReader selector(report, *required, node.path_of(kRequired), kNodeSelectorFields);
     const auto nodes = selector.list("nodeSelectorTerms");
     if (nodes.empty()) selector.complain("nodeSelectorTerms", "is missing or empty");
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        Object term(report, nodes[i],
-                    selector.path_of("nodeSelectorTerms") + "[" + std::to_string(i) + "]",
-                    kTermFields);
+        ObjectReader term(report, nodes[i],
+                          selector.path_of("nodeSelectorTerms") + "[" + std::to_string(i) + "]",
+                          kTermFields);
         terms.push_back({.labels = read_requirements(term, "matchExpressions"),
                          .fields = read_requirements(term, "matchFields")});
     }
     return terms;
 }
 
-void check_label(Object& object, std::string_view key, const std::string& name,
+void check_label(ObjectReader& object, std::string_view key, const std::string& name,
                  const std::string& value) {
     if (!k8s::is_label_key(name))
         object.complain(key, "'" + name + "' cannot be the name of a label");

@@ -60,14 +60,14 @@ std::span<const std::string_view> fields_of(WorkloadKind kind) {
     return {};
 }
 
-std::map<std::string, std::string> read_labels(Object& metadata) {
+std::map<std::string, std::string> read_labels(ObjectReader& metadata) {
     std::map<std::string, std::string> labels = metadata.text_map("labels");
     for (const auto& label : labels) check_label(metadata, "labels", label.first, label.second);
     return labels;
 }
 
-void read_metadata(Report& report, const Value& node, Workload& workload) {
-    Object metadata(report, node, "metadata", kMetadataFields);
+void read_metadata(Diagnostics& report, const Value& node, Workload& workload) {
+    ObjectReader metadata(report, node, "metadata", kMetadataFields);
     workload.pod.labels = read_labels(metadata);
     metadata.text_map("annotations");
     workload.name = metadata.required_text("name");
@@ -83,15 +83,15 @@ void read_metadata(Report& report, const Value& node, Workload& workload) {
     }
 }
 
-PodTemplate read_template(Object& spec) {
+PodTemplate read_template(ObjectReader& spec) {
     PodTemplate pod;
     const Value* const node = spec.required_mapping("template");
     if (node == nullptr) return pod;
-    Object object(spec.report(), *node, spec.path_of("template"), kTemplateFields);
+    ObjectReader object(spec.report(), *node, spec.path_of("template"), kTemplateFields);
     const Value* const pod_spec = object.required_mapping("spec");
     if (pod_spec != nullptr) pod = read_pod_spec(spec.report(), *pod_spec, object.path_of("spec"));
     if (const Value* const metadata = object.mapping("metadata")) {
-        Object meta(spec.report(), *metadata, object.path_of("metadata"), kMetadataFields);
+        ObjectReader meta(spec.report(), *metadata, object.path_of("metadata"), kMetadataFields);
         pod.labels = read_labels(meta);
         meta.text_map("annotations");
     }
@@ -99,10 +99,10 @@ PodTemplate read_template(Object& spec) {
 }
 
 /// The selector must be there and choose the pods of the template.
-void check_selector(Object& spec, const PodTemplate& pod) {
+void check_selector(ObjectReader& spec, const PodTemplate& pod) {
     const Value* const node = spec.required_mapping("selector");
     if (node == nullptr) return;
-    Object selector(spec.report(), *node, spec.path_of("selector"), kSelectorFields);
+    ObjectReader selector(spec.report(), *node, spec.path_of("selector"), kSelectorFields);
     std::vector<k8s::Requirement> rules = read_requirements(selector, "matchExpressions");
     for (const auto& label : selector.text_map("matchLabels")) {
         rules.push_back({.key = label.first, .values = {label.second}});
@@ -124,7 +124,7 @@ void check_selector(Object& spec, const PodTemplate& pod) {
     }
 }
 
-void read_job(Object& spec, Workload& workload) {
+void read_job(ObjectReader& spec, Workload& workload) {
     const auto count = [&](std::string_view key, unsigned otherwise) {
         return static_cast<unsigned>(spec.integer(key, 0, kMaxPods).value_or(otherwise));
     };
@@ -143,7 +143,7 @@ void read_job(Object& spec, Workload& workload) {
     }
 }
 
-void check_always(Object& spec, const PodTemplate& pod) {
+void check_always(ObjectReader& spec, const PodTemplate& pod) {
     if (pod.restart_policy == RestartPolicy::kAlways) return;
     const Value* const policy = spec.find("template")->find("spec")->find("restartPolicy");
     spec.report().problem(policy->mark, spec.path_of("template.spec.restartPolicy") +
@@ -152,9 +152,9 @@ void check_always(Object& spec, const PodTemplate& pod) {
 
 }  // namespace
 
-Workload read_workload(Report& report, const Value& node, WorkloadKind kind) {
+Workload read_workload(Diagnostics& report, const Value& node, WorkloadKind kind) {
     Workload workload{.kind = kind};
-    Object object(report, node, "", kObjectFields);
+    ObjectReader object(report, node, "", kObjectFields);
     if (const Value* const metadata = object.required_mapping("metadata")) {
         read_metadata(report, *metadata, workload);
     }
@@ -166,7 +166,7 @@ Workload read_workload(Report& report, const Value& node, WorkloadKind kind) {
         workload.pod.labels = std::move(labels);
         return workload;
     }
-    Object spec(report, *spec_node, "spec", fields_of(kind));
+    ObjectReader spec(report, *spec_node, "spec", fields_of(kind));
     workload.pod = read_template(spec);
     if (kind == WorkloadKind::kJob) {
         read_job(spec, workload);

@@ -7,6 +7,6 @@
 namespace aliquot::sim::cluster {
 
 /// Reads one Pod or one of the objects that make pods, as the API server's validation does.
-Workload read_workload(Report& report, const document::Value& node, WorkloadKind kind);
+Workload read_workload(Diagnostics& report, const document::Value& node, WorkloadKind kind);
 
 }  // namespace aliquot::sim::cluster

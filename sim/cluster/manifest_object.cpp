@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "base/number.h"
 #include "base/sentence.h"
 
@@ -15,34 +16,10 @@ using document::Value;
 
 namespace {
 
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = std::exchange(row[j], std::min({change, row[j] + 1, row[j - 1] + 1}));
-        }
-    }
-    return row[b.size()];
-}
-
 /// ", did you mean 'limits'?", or nothing when no known field is near.
 std::string suggestion(std::string_view key, std::span<const std::string_view> known) {
-    constexpr std::size_t kNear = 2;
     constexpr std::size_t kLongest = 64;
-    if (key.size() > kLongest) return {};
-    std::string_view best;
-    std::size_t best_distance = kNear + 1;
-    for (const std::string_view candidate : known) {
-        const std::size_t d = distance(key, candidate);
-        if (d < best_distance) {
-            best = candidate;
-            best_distance = d;
-        }
-    }
-    return did_you_mean(best);
+    return did_you_mean(key.size() > kLongest ? "" : nearest_word(key, known));
 }
 
 }  // namespace
@@ -53,16 +30,16 @@ std::string to_text(const Remark& remark) {
            std::to_string(remark.mark.column) + ": " + remark.message;
 }
 
-void Report::problem(Mark mark, std::string message) {
+void Diagnostics::problem(Mark mark, std::string message) {
     problems.push_back({.file = file_, .mark = mark, .message = std::move(message)});
 }
 
-void Report::note(Mark mark, std::string message) {
+void Diagnostics::note(Mark mark, std::string message) {
     notes.push_back({.file = file_, .mark = mark, .message = std::move(message)});
 }
 
-Object::Object(Report& report, const Value& node, std::string path,
-               std::span<const std::string_view> known)
+ObjectReader::ObjectReader(Diagnostics& report, const Value& node, std::string path,
+                           std::span<const std::string_view> known)
     : report_(report), node_(node), path_(std::move(path)) {
     if (!node.is_mapping()) {
         expected(node, path_, "an object");
@@ -81,27 +58,27 @@ Object::Object(Report& report, const Value& node, std::string path,
     }
 }
 
-const Value* Object::find(std::string_view key) const {
+const Value* ObjectReader::find(std::string_view key) const {
     const Value* const value = node_.find(key);
     return value == nullptr || value->kind == Value::Kind::kNull ? nullptr : value;
 }
 
-std::string Object::path_of(std::string_view key) const {
+std::string ObjectReader::path_of(std::string_view key) const {
     return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
 }
 
-Mark Object::mark_of(std::string_view key) const {
+Mark ObjectReader::mark_of(std::string_view key) const {
     const Value* const value = node_.find(key);
     return value == nullptr ? node_.mark : value->mark;
 }
 
-void Object::expected(const Value& node, const std::string& path, std::string_view what) {
+void ObjectReader::expected(const Value& node, const std::string& path, std::string_view what) {
     const std::string subject = path.empty() ? std::string("the manifest") : path;
     report_.problem(node.mark,
                     subject + ": found " + describe(node) + ", expected " + std::string(what));
 }
 
-std::string Object::text(std::string_view key) {
+std::string ObjectReader::text(std::string_view key) {
     const Value* const value = find(key);
     if (value == nullptr) return {};
     if (value->is_string()) return value->scalar;
@@ -110,7 +87,7 @@ std::string Object::text(std::string_view key) {
     return {};
 }
 
-std::string Object::required_text(std::string_view key) {
+std::string ObjectReader::required_text(std::string_view key) {
     const Value* const value = find(key);
     if (value == nullptr || (value->is_string() && value->scalar.empty())) {
         complain(key, "is missing");
@@ -119,8 +96,8 @@ std::string Object::required_text(std::string_view key) {
     return text(key);
 }
 
-std::optional<std::int64_t> Object::integer(std::string_view key, std::int64_t least,
-                                            std::int64_t most) {
+std::optional<std::int64_t> ObjectReader::integer(std::string_view key, std::int64_t least,
+                                                  std::int64_t most) {
     const Value* const value = find(key);
     if (value == nullptr) return std::nullopt;
     const auto number = parse_number<std::int64_t>(value->scalar);
@@ -131,7 +108,7 @@ std::optional<std::int64_t> Object::integer(std::string_view key, std::int64_t l
     return std::nullopt;
 }
 
-std::vector<std::string> Object::texts(std::string_view key) {
+std::vector<std::string> ObjectReader::texts(std::string_view key) {
     std::vector<std::string> result;
     const auto items = list(key);
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -144,18 +121,18 @@ std::vector<std::string> Object::texts(std::string_view key) {
     return result;
 }
 
-std::map<std::string, std::string> Object::text_map(std::string_view key) {
+std::map<std::string, std::string> ObjectReader::text_map(std::string_view key) {
     std::map<std::string, std::string> result;
     const Value* const value = mapping(key);
     if (value == nullptr) return result;
-    Object members(report_, *value, path_of(key), {});
+    ObjectReader members(report_, *value, path_of(key), {});
     for (const auto& entry : value->entries) {
         result[entry.first.scalar] = members.text(entry.first.scalar);
     }
     return result;
 }
 
-std::span<const Value> Object::list(std::string_view key) {
+std::span<const Value> ObjectReader::list(std::string_view key) {
     const Value* const value = find(key);
     if (value == nullptr) return {};
     if (value->is_sequence()) return value->items;
@@ -163,19 +140,19 @@ std::span<const Value> Object::list(std::string_view key) {
     return {};
 }
 
-const Value* Object::mapping(std::string_view key) {
+const Value* ObjectReader::mapping(std::string_view key) {
     const Value* const value = find(key);
     if (value == nullptr || value->is_mapping()) return value;
     expected(*value, path_of(key), "an object");
     return nullptr;
 }
 
-const Value* Object::required_mapping(std::string_view key) {
+const Value* ObjectReader::required_mapping(std::string_view key) {
     if (!has(key)) complain(key, "is missing");
     return mapping(key);
 }
 
-void Object::complain(std::string_view key, const std::string& message) {
+void ObjectReader::complain(std::string_view key, const std::string& message) {
     report_.problem(mark_of(key), path_of(key) + ": " + message);
 }
 

@@ -15,9 +15,9 @@
 namespace aliquot::sim::cluster {
 
 /// Complaints about one file, in the order found.
-class Report {
+class Diagnostics {
 public:
-    explicit Report(std::string file) : file_(std::move(file)) {}
+    explicit Diagnostics(std::string file) : file_(std::move(file)) {}
     void problem(document::Mark mark, std::string message);
     void note(document::Mark mark, std::string message);
 
@@ -31,12 +31,12 @@ private:
 /// A mapping of a manifest, read as the API server does: no unknown field, none twice, no value of
 /// another type. Every getter complains by itself and returns an empty value then; a value that is
 /// null counts as absent.
-class Object {
+class ObjectReader {
 public:
     /// path    "spec.template.spec", for messages; empty: the document
     /// known   every field it may have; empty: any
-    Object(Report& report, const document::Value& node, std::string path,
-           std::span<const std::string_view> known);
+    ObjectReader(Diagnostics& report, const document::Value& node, std::string path,
+                 std::span<const std::string_view> known);
 
     [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
     [[nodiscard]] const document::Value* find(std::string_view key) const;
@@ -58,12 +58,12 @@ public:
 
     /// "spec.replicas: <message>", at the field.
     void complain(std::string_view key, const std::string& message);
-    Report& report() { return report_; }
+    Diagnostics& report() { return report_; }
 
 private:
     void expected(const document::Value& node, const std::string& path, std::string_view what);
 
-    Report& report_;
+    Diagnostics& report_;
     const document::Value& node_;
     std::string path_;
 };

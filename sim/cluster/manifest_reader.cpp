@@ -77,7 +77,7 @@ public:
 
 private:
     void read_object(const Value& node, int depth) {
-        Object object(report_, node, "", {});
+        ObjectReader object(report_, node, "", {});
         if (!node.is_mapping()) return;
         if (object.has("version") && !object.has("kind")) {
             if (has_config_) {
@@ -123,13 +123,13 @@ private:
                                     "DaemonSet, Job or a List of them");
     }
 
-    std::string name_of(Object& object) {
+    std::string name_of(ObjectReader& object) {
         const Value* const metadata = object.mapping("metadata");
         const Value* const name = metadata == nullptr ? nullptr : metadata->find("name");
         return name == nullptr ? std::string() : "'" + name->scalar + "' ";
     }
 
-    void check_unique(Object& object, const Workload& workload, const std::string& kind) {
+    void check_unique(ObjectReader& object, const Workload& workload, const std::string& kind) {
         const std::string id = kind + "/" + workload.pod_namespace + "/" + workload.name;
         const bool twice = std::ranges::any_of(result_.workloads, [&](const Workload& other) {
             return other.kind == workload.kind && other.name == workload.name &&
@@ -144,7 +144,7 @@ private:
 
     bool has_config_;
     Manifests& result_;
-    Report report_;
+    Diagnostics report_;
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ constexpr auto kTolerationFields =
 
 class PodReader {
 public:
-    PodReader(Report& report, const Value& node, const std::string& path)
+    PodReader(Diagnostics& report, const Value& node, const std::string& path)
         : report_(report), spec_(report, node, path, kPodFields) {}
 
     PodTemplate read() {
@@ -127,7 +127,7 @@ private:
     void read_volumes() {
         const auto volumes = spec_.list("volumes");
         for (std::size_t i = 0; i < volumes.size(); ++i) {
-            Object volume(report_, volumes[i], indexed("volumes", i), {});
+            ObjectReader volume(report_, volumes[i], indexed("volumes", i), {});
             const std::string name = volume.required_text("name");
             if (!name.empty() && !volumes_.insert(name).second) {
                 volume.complain("name", "there are two volumes '" + name + "'");
@@ -139,13 +139,13 @@ private:
         std::vector<Container> result;
         const auto nodes = spec_.list(key);
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-            Object object(report_, nodes[i], indexed(key, i), kContainerFields);
+            ObjectReader object(report_, nodes[i], indexed(key, i), kContainerFields);
             result.push_back(read_container(object));
         }
         return result;
     }
 
-    Container read_container(Object& object) {
+    Container read_container(ObjectReader& object) {
         Container container;
         container.name = object.required_text("name");
         if (!container.name.empty() && !k8s::is_dns_label(container.name)) {
@@ -161,7 +161,7 @@ private:
         container.variables = read_variables(object);
         container.devices = read_devices(object);
         for (const Value& node : object.list("volumeMounts")) {
-            Object mount(report_, node, object.path_of("volumeMounts"), kMountFields);
+            ObjectReader mount(report_, node, object.path_of("volumeMounts"), kMountFields);
             const std::string name = mount.required_text("name");
             mount.required_text("mountPath");
             if (!name.empty() && !volumes_.contains(name)) {
@@ -171,12 +171,13 @@ private:
         return container;
     }
 
-    std::vector<Variable> read_variables(Object& container) {
+    std::vector<Variable> read_variables(ObjectReader& container) {
         std::vector<Variable> variables;
         const auto nodes = container.list("env");
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-            Object object(report_, nodes[i],
-                          container.path_of("env") + "[" + std::to_string(i) + "]", kEnvFields);
+            ObjectReader object(report_, nodes[i],
+                                container.path_of("env") + "[" + std::to_string(i) + "]",
+                                kEnvFields);
             Variable variable{.name = object.required_text("name"), .text = object.text("value")};
             if (variable.name.find('=') != std::string::npos) {
                 object.complain("name", "'" + variable.name + "' has a '=' in it");
@@ -200,18 +201,18 @@ private:
     }
 
     /// A variable with valueFrom; without text when it cannot be had here.
-    Variable read_reference(Object& object, std::string name) {
+    Variable read_reference(ObjectReader& object, std::string name) {
         Variable variable{.name = std::move(name), .source = Variable::Source::kField};
         const Value* const source = object.mapping("valueFrom");
         if (source == nullptr) return variable;
-        Object from(report_, *source, object.path_of("valueFrom"), kValueFromFields);
+        ObjectReader from(report_, *source, object.path_of("valueFrom"), kValueFromFields);
         if (source->entries.size() != 1) {
             from.complain("", "must have exactly one source");
             return variable;
         }
         const Value* const field = from.mapping("fieldRef");
         if (field != nullptr) {
-            Object reference(report_, *field, from.path_of("fieldRef"), kFieldRefFields);
+            ObjectReader reference(report_, *field, from.path_of("fieldRef"), kFieldRefFields);
             variable.text = reference.required_text("fieldPath");
             return variable;
         }
@@ -226,7 +227,7 @@ private:
         const std::set<std::string_view> effects{"", "NoSchedule", "PreferNoSchedule", "NoExecute"};
         const auto nodes = spec_.list("tolerations");
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-            Object object(report_, nodes[i], indexed("tolerations", i), kTolerationFields);
+            ObjectReader object(report_, nodes[i], indexed("tolerations", i), kTolerationFields);
             const std::string op = object.text("operator");
             const std::string effect = object.text("effect");
             const std::string value = object.text("value");
@@ -251,15 +252,15 @@ private:
         return spec_.path_of(key) + "[" + std::to_string(index) + "]";
     }
 
-    Report& report_;
-    Object spec_;
+    Diagnostics& report_;
+    ObjectReader spec_;
     std::set<std::string> volumes_;
     std::set<std::string> names_;  // of containers
 };
 
 }  // namespace
 
-PodTemplate read_pod_spec(Report& report, const Value& node, const std::string& path) {
+PodTemplate read_pod_spec(Diagnostics& report, const Value& node, const std::string& path) {
     return PodReader(report, node, path).read();
 }
 

@@ -11,6 +11,7 @@ namespace aliquot::sim::cluster {
 /// Reads a PodSpec as the API server's validation does; complains into `report`.
 ///
 /// path             "spec" or "spec.template.spec"
-PodTemplate read_pod_spec(Report& report, const document::Value& node, const std::string& path);
+PodTemplate read_pod_spec(Diagnostics& report, const document::Value& node,
+                          const std::string& path);
 
 }  // namespace aliquot::sim::cluster

@@ -24,11 +24,11 @@ bool is_native(std::string_view name) {
 using Amounts = std::map<std::string, std::int64_t>;
 
 /// `limits` or `requests`, in thousandths.
-Amounts read_amounts(Object& resources, std::string_view key) {
+Amounts read_amounts(ObjectReader& resources, std::string_view key) {
     Amounts amounts;
     const Value* const node = resources.mapping(key);
     if (node == nullptr) return amounts;
-    Object object(resources.report(), *node, resources.path_of(key), {});
+    ObjectReader object(resources.report(), *node, resources.path_of(key), {});
     for (const auto& entry : node->entries) {
         const std::string& name = entry.first.scalar;
         const Value& value = entry.second;
@@ -58,10 +58,10 @@ Amounts read_amounts(Object& resources, std::string_view key) {
     return amounts;
 }
 
-void check_requests(Object& resources, const Amounts& requests, const Amounts& limits) {
+void check_requests(ObjectReader& resources, const Amounts& requests, const Amounts& limits) {
     const Value* const node = resources.mapping("requests");
     if (node == nullptr) return;
-    Object object(resources.report(), *node, resources.path_of("requests"), {});
+    ObjectReader object(resources.report(), *node, resources.path_of("requests"), {});
     for (const auto& request : requests) {
         const auto limit = limits.find(request.first);
         if (k8s::is_extended_resource(request.first)) {
@@ -79,11 +79,12 @@ void check_requests(Object& resources, const Amounts& requests, const Amounts& l
 
 }  // namespace
 
-std::map<std::string, unsigned> read_devices(Object& container) {
+std::map<std::string, unsigned> read_devices(ObjectReader& container) {
     std::map<std::string, unsigned> devices;
     const Value* const node = container.mapping("resources");
     if (node == nullptr) return devices;
-    Object resources(container.report(), *node, container.path_of("resources"), kResourceFields);
+    ObjectReader resources(container.report(), *node, container.path_of("resources"),
+                           kResourceFields);
     const Amounts limits = read_amounts(resources, "limits");
     const Amounts requests = read_amounts(resources, "requests");
     check_requests(resources, requests, limits);

@@ -9,6 +9,6 @@
 namespace aliquot::sim::cluster {
 
 /// Reads `resources` of a container and returns the extended ones that it wants at least one of.
-std::map<std::string, unsigned> read_devices(Object& container);
+std::map<std::string, unsigned> read_devices(ObjectReader& container);
 
 }  // namespace aliquot::sim::cluster

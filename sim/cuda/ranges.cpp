@@ -70,8 +70,6 @@ void set_accessible(std::uint64_t address, std::uint64_t bytes, bool accessible)
     }
 }
 
-bool has_ranges() { return ranges().count.load(std::memory_order_acquire) > 0; }
-
 void forget_ranges_of(CUcontext context) {
     Ranges& all = ranges();
     std::vector<Range> gone;

@@ -38,7 +38,6 @@ std::optional<Range> find_range(std::uint64_t address);
 /// Removes the range that begins at an address; its memory is the caller's business.
 std::optional<Range> remove_range(std::uint64_t address, RangeKind kind);
 void set_accessible(std::uint64_t address, std::uint64_t bytes, bool accessible);
-bool has_ranges();
 
 /// A context is gone: so is its host and imported memory.
 void forget_ranges_of(CUcontext context);

@@ -71,8 +71,6 @@ const CudaDriver* newest_cuda(const Version& driver) {
     return found;
 }
 
-std::span<const DriverBranch> driver_branches() { return branches(); }
-
 const DriverBranch* find_driver_branch(unsigned branch) {
     const auto& all = branches();
     const auto found = std::ranges::find(all, branch, &DriverBranch::branch);

@@ -44,8 +44,6 @@ struct DriverBranch {
     }
 };
 
-std::span<const DriverBranch> driver_branches();
-
 /// nullptr: not in the table.
 const DriverBranch* find_driver_branch(unsigned branch);
 

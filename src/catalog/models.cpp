@@ -124,8 +124,6 @@ std::string_view nearest_known_model(std::string_view name) {
     return nearest_word(name, keys);
 }
 
-std::span<const KnownImage> known_images() { return known().images; }
-
 const KnownImage* find_known_image(std::string_view image) {
     image = image.substr(0, image.find('@'));
     const std::size_t colon = image.rfind(':');

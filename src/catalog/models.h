@@ -46,8 +46,6 @@ struct KnownImage {
     bool takes_whole_gpu = false;
 };
 
-std::span<const KnownImage> known_images();
-
 /// By the image's repository and name, not its registry or tag; nullptr when there is none.
 const KnownImage* find_known_image(std::string_view image);
 

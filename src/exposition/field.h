@@ -48,10 +48,6 @@ struct Field {
     std::optional<std::uint64_t> telemetry::Amounts::*amount = nullptr;
 };
 
-/// In the order of NVIDIA's default list.
-std::span<const Field> classic_fields();
-std::span<const Field> renamed_fields();
-
 /// Writes the rows of a field; the family is begun already. Rows of a GPU that one container has to
 /// itself have its labels, as with NVIDIA's exporter; else only what can be divided has rows of
 /// containers.

@@ -172,9 +172,6 @@ void write_approximated(Text& text, const Scene& scene, const std::vector<Chosen
 
 }  // namespace
 
-std::span<const Field> classic_fields() { return kClassic; }
-std::span<const Field> renamed_fields() { return kRenamed; }
-
 void write_fields(Text& text, const Scene& scene) {
     if (scene.style.compat == Compat::kOff) return;
     const std::vector<Chosen> chosen = choose(scene.style);

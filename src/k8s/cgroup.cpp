@@ -171,14 +171,4 @@ std::vector<std::string_view> paths_of(std::string_view cgroup_text) {
     return paths;
 }
 
-bool is_in_container(std::string_view cgroup_text) {
-    std::string_view rest = cgroup_text.substr(0, kMostCgroupBytes);
-    while (!rest.empty()) {
-        const Line line = next_line(rest);
-        const std::string_view last = line.path.substr(line.path.rfind('/') + 1);
-        if (!read_container_part(last).empty()) return true;
-    }
-    return false;
-}
-
 }  // namespace aliquot::k8s

@@ -35,7 +35,4 @@ std::optional<CgroupPlace> container_of(std::string_view cgroup_text);
 /// The paths of a text, one of each hierarchy. Pure; views into the text.
 std::vector<std::string_view> paths_of(std::string_view cgroup_text);
 
-/// Whether some path of the text ends at a container, of a pod or not. Pure.
-bool is_in_container(std::string_view cgroup_text);
-
 }  // namespace aliquot::k8s

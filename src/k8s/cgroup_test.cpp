@@ -176,13 +176,5 @@ TEST(PathsOf, AreOneOfEachHierarchy) {
     EXPECT_TRUE(paths_of("").empty());
 }
 
-TEST(IsInContainer, LooksAtTheEndOfAPath) {
-    EXPECT_TRUE(is_in_container(v2("/docker/" + kId)));
-    EXPECT_TRUE(is_in_container(v2("/../cri-containerd-" + kId + ".scope")));
-    EXPECT_FALSE(is_in_container(v2("/docker/" + kId + "/init.scope")));
-    EXPECT_FALSE(is_in_container(v2("/init.scope")));
-    EXPECT_FALSE(is_in_container(""));
-}
-
 }  // namespace
 }  // namespace aliquot::k8s

@@ -54,19 +54,6 @@ TEST(Object, RefusesWhatIsNone) {
     }
 }
 
-TEST(Object, LosesItsManagedFieldsWhereverTheyStand) {
-    EXPECT_EQ(without_managed_fields(R"({"metadata":{"managedFields":[1,{"a":2}],"name":"x"}})"),
-              R"({"metadata":{"name":"x"}})");
-    EXPECT_EQ(without_managed_fields(R"({"metadata":{"name":"x","managedFields":[]}})"),
-              R"({"metadata":{"name":"x"}})");
-    EXPECT_EQ(without_managed_fields(R"({"metadata":{ "name":"x" , "managedFields" : [] }})"),
-              R"({"metadata":{ "name":"x"  }})");
-    EXPECT_EQ(without_managed_fields(R"({"metadata":{"managedFields":[]}})"), R"({"metadata":{}})");
-    EXPECT_EQ(without_managed_fields(R"({"spec":{"managedFields":[]}})"),
-              R"({"spec":{"managedFields":[]}})");
-    EXPECT_EQ(without_managed_fields("garbage"), "garbage");
-}
-
 TEST(Projection, KeepsNamedFieldsThroughLists) {
     const auto keep = keep_fields(
         {"metadata.labels", "spec.nodeName", "spec.containers.name", "spec.containers.resources"});

@@ -103,17 +103,4 @@ Projection keep_fields(const std::vector<std::string>& paths) {
     };
 }
 
-std::string without_managed_fields(std::string_view json) {
-    PaddedText padded;
-    simdjson::ondemand::parser parser;
-    simdjson::ondemand::document document;
-    simdjson::ondemand::object root;
-    ObjectHead head;
-    auto error = parser.iterate(padded.assign(json)).get(document);
-    if (error == SUCCESS) error = document.get_object().get(root);
-    if (error == SUCCESS) error = read_head(root, head);
-    if (error != SUCCESS || head.managed_fields.empty()) return std::string(json);
-    return without_field(head.raw, head.managed_fields);
-}
-
 }  // namespace aliquot::kube_client

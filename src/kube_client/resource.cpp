@@ -97,11 +97,6 @@ const Resource& daemon_sets() {
     static const Resource kResource{"apps", "v1", "daemonsets", "DaemonSet", true};
     return kResource;
 }
-const Resource& custom_resource_definitions() {
-    static const Resource kResource{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
-                                    "CustomResourceDefinition", false};
-    return kResource;
-}
 
 }  // namespace resources
 }  // namespace aliquot::kube_client

@@ -54,7 +54,6 @@ const Resource& leases();
 const Resource& jobs();
 const Resource& deployments();
 const Resource& daemon_sets();
-const Resource& custom_resource_definitions();
 }  // namespace resources
 
 }  // namespace aliquot::kube_client

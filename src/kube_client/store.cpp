@@ -157,15 +157,6 @@ void Store::visit(const std::function<void(const Object& object)>& look) const {
     for (const Slot& slot : slots_) look(*object_of(slot));
 }
 
-std::vector<StoredObject> Store::in_namespace(std::string_view name) const {
-    std::vector<StoredObject> found;
-    const std::shared_lock lock(mutex_);
-    for (const Slot& slot : slots_) {
-        if (slot.key().namespace_name == name) found.push_back(object_of(slot));
-    }
-    return found;
-}
-
 std::vector<StoredObject> Store::by_index(std::string_view index, std::string_view word) const {
     const std::shared_lock lock(mutex_);
     const auto at = std::ranges::find(indexes_, index, &Index::name);

@@ -29,9 +29,6 @@ using Projection = std::function<std::string(std::string_view json)>;
 /// stay always.
 Projection keep_fields(const std::vector<std::string>& paths);
 
-/// Cuts metadata.managedFields out of the text.
-std::string without_managed_fields(std::string_view json);
-
 /// A second way to find objects: by the words that `words` gives of each.
 struct Index {
     std::string name;  // "node"
@@ -49,7 +46,6 @@ public:
     [[nodiscard]] StoredObject find(const ObjectKey& key) const;  // empty: none
     /// All at once, in no order. Of a large store that is much memory: see visit().
     [[nodiscard]] std::vector<StoredObject> all() const;
-    [[nodiscard]] std::vector<StoredObject> in_namespace(std::string_view name) const;
     /// Those with `word` in the index of that name; none when there is no such index.
     [[nodiscard]] std::vector<StoredObject> by_index(std::string_view index,
                                                      std::string_view word) const;

@@ -40,7 +40,6 @@ TEST(Store, FindsByKeyAndIndex) {
     EXPECT_NE(store.erase({"a", "p"}), nullptr);
     EXPECT_TRUE(store.by_index("node", "n2").empty());
     EXPECT_EQ(store.size(), 1U);
-    EXPECT_EQ(store.in_namespace("a").size(), 1U);
     EXPECT_EQ(store.find({"a", "p"}), nullptr);
 }
 

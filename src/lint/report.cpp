@@ -35,12 +35,6 @@ Report::Entry& Report::Entry::edit(const File& file, document::Mark mark, std::s
     return edit(file.offset(mark), length, std::move(replacement));
 }
 
-Report::Entry& Report::Entry::delete_lines(const File& file, unsigned first, unsigned last) {
-    const std::size_t begin = file.offset({first, 1});
-    const std::size_t end = file.offset({last + 1, 1});
-    return edit(begin, end - begin, "");
-}
-
 Report::Entry Report::add(std::string_view rule, document::Mark mark, std::string message) {
     constexpr std::size_t kMost = 20'000;  // of one file
     const bool fresh = findings_.size() < kMost &&

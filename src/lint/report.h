@@ -41,8 +41,6 @@ public:
         /// Replaces `length` bytes at a mark.
         Entry& edit(const File& file, document::Mark mark, std::size_t length,
                     std::string replacement);
-        /// Deletes whole lines, from 1, both included.
-        Entry& delete_lines(const File& file, unsigned first, unsigned last);
 
     private:
         findings::Finding& finding_;

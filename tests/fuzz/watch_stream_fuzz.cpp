@@ -50,7 +50,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     static const Projection kKeep = keep_fields({"metadata.labels", "spec.containers.name"});
     (void)kKeep(text);
-    (void)without_managed_fields(text);
     (void)read_page(text, "list", false);
     (void)read_object(std::string(text));
     (void)read_metadata(text);

@@ -41,7 +41,7 @@ struct Status {
 Status to_status(const Error& error);
 
 /// What a peer answered, of which `subject` is said: "Register at kubelet.sock: no such resource".
-/// Whatever the caller cannot mend by another request is kUnavailable.
+/// Whatever the caller cannot fix by another request is kUnavailable.
 Error to_error(const Status& status, const std::string& subject);
 
 /// A grpc-message as a header carries it: percent-encoded, at most 1 KiB of text.

@@ -90,7 +90,7 @@ protected:
                 "resource":{"group":"","version":"v1","resource":"pods"},"object":{"metadata":
                 {"annotations":{"aliquot.dev/gpu-count":"1"}},
                 "spec":{"containers":[{"name":"main"}]}}}})";
-            http::TestClient client(number_behind("webhook_port="), http::TestClient::TlsWish{});
+            http::TestClient client(number_behind("webhook_port="), http::TestClient::TlsSettings{});
             const std::string body = kBody;
             client.send(
                 "POST /mutate/pods HTTP/1.1\r\nHost: a\r\nContent-Type: application/json"

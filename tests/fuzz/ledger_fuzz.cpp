@@ -13,6 +13,7 @@
 #include "guard_region/ledger.h"
 #include "guard_region/processes.h"
 #include "guard_region/record.h"
+#include "guard_region/status.h"
 #include "guard_region/truth.h"
 #include "guard_region/uuid.h"
 #include "guard_region/watchdog.h"

@@ -11,7 +11,7 @@
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/mig_restore.h"
-#include "agent/mps_link.h"
+#include "agent/mps_control.h"
 #include "agent/node_loop.h"
 #include "agent/observer.h"
 #include "agent/pages.h"
@@ -22,7 +22,7 @@
 #include "agent/signals.h"
 #include "agent/status_page.h"
 #include "agent/system_calls.h"
-#include "agent/telemetry_link.h"
+#include "agent/telemetry_service.h"
 #include "base/log.h"
 #include "mps/directories.h"
 #include "nvml/meters.h"
@@ -101,7 +101,7 @@ public:
                                               "to wait for the driver)");
         }
         nvml::DeferredMeters meters(root_, driver_options());
-        TelemetryLink telemetry = make_telemetry(meters, pods, observer);
+        TelemetryService telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         RecentGrants grants;
         Serving serving = make_serving(guard, grants);
@@ -112,7 +112,7 @@ public:
                      .telemetry = telemetry});
         pages.serve_local(options_.http_listen);
         pages.serve_probes(options_.probe_listen);
-        MpsLink mps(
+        MpsControl mps(
             root_, driver, driver, configuration_->settings(),
             {.journal = mps_journal_path(options_.state_directory), .allowed = mps_allowed_});
         FeatureFile features(root_, options_.feature_file, options_.label_profiles);
@@ -186,8 +186,8 @@ private:
                 .deadline = options_.driver_deadline};
     }
 
-    TelemetryLink make_telemetry(nvml::DeferredMeters& meters, kubelet::PodResources& pods,
-                                 const Observer& observer) {
+    TelemetryService make_telemetry(nvml::DeferredMeters& meters, kubelet::PodResources& pods,
+                                    const Observer& observer) {
         return {root_,
                 clock_,
                 {.meters = meters,
@@ -197,7 +197,7 @@ private:
     }
 
     GuardLink make_guard(DeferredDriver& driver, kubelet::PodResources& pods,
-                         const Observer& observer, TelemetryLink& telemetry) {
+                         const Observer& observer, TelemetryService& telemetry) {
         return {root_,
                 clock_,
                 {.observations = observer.observations(),

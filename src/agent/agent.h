@@ -11,7 +11,7 @@ namespace aliquot::agent {
 ///   signals    waits for SIGTERM, SIGINT, SIGHUP
 ///   http       the pages (agent/pages.h)
 ///   telemetry  one looks at the GPUs (nvml keeps one more for each), one follows the pods, web
-///              serves /metrics (agent/telemetry_link.h)
+///              serves /metrics (agent/telemetry_service.h)
 ///   mps        one per GPU that MPS shares or shared (mps/control_daemon.h)
 ///   per resource: registration, and what gRPC needs (kubelet/device_plugin.h)
 ///

@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "agent/deferred_driver.h"
-#include "agent/mps_link.h"
+#include "agent/mps_control.h"
 #include "agent/paths.h"
 #include "agent/settings.h"
 #include "guard_region/directory.h"
@@ -89,8 +89,8 @@ void end_mps(const os::Root& root, const Options& options, const Settings& setti
         root, {.driver_root = mounted ? settings.container_driver_root : settings.driver_root,
                .deadline = options.driver_deadline});
     os::SystemClock clock;
-    MpsLink mps(root, driver, driver, settings,
-                {.journal = mps_journal_path(options.state_directory)});
+    MpsControl mps(root, driver, driver, settings,
+                   {.journal = mps_journal_path(options.state_directory)});
     sharing::Offer nothing;
     const os::TimePoint limit = clock.now() + kMpsLimit;
     do {

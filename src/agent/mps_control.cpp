@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/mps_link.h"
+#include "agent/mps_control.h"
 
 #include <algorithm>
 
@@ -52,8 +52,8 @@ void note_mps(gpu::Gpu& gpu, std::span<const mps::Status> statuses) {
     gpu.health.since = std::chrono::time_point_cast<gpu::Moment::duration>(status->since);
 }
 
-MpsLink::MpsLink(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes& modes,
-                 const Settings& settings, Options options)
+MpsControl::MpsControl(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes& modes,
+                       const Settings& settings, Options options)
     : root_(root),
       sensors_(sensors),
       modes_(modes),
@@ -63,7 +63,7 @@ MpsLink::MpsLink(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes&
     if (!recovered) log::error("mps.not_recovered", {{"why", recovered.error().message}});
 }
 
-std::unique_ptr<mps::Supervisor> MpsLink::make_supervisor(const Settings& settings) const {
+std::unique_ptr<mps::Supervisor> MpsControl::make_supervisor(const Settings& settings) const {
     mps::DaemonOptions daemon{.mps_root = mps_root_of(settings),
                               .driver_roots = {settings.driver_root},
                               .probe_interval = options_.probe_interval};
@@ -75,7 +75,7 @@ std::unique_ptr<mps::Supervisor> MpsLink::make_supervisor(const Settings& settin
                                              std::move(daemon));
 }
 
-std::optional<Error> MpsLink::objection(const Settings& settings) {
+std::optional<Error> MpsControl::objection(const Settings& settings) {
     if (settings.config.sharing.mechanism != grant::Mechanism::kMps) return std::nullopt;
     if (!options_.allowed) {
         return Error{
@@ -95,7 +95,7 @@ std::optional<Error> MpsLink::objection(const Settings& settings) {
     return std::nullopt;
 }
 
-void MpsLink::apply(sharing::Offer& offer) {
+void MpsControl::apply(sharing::Offer& offer) {
     supervisor_->apply(mps_daemons(offer));
     const auto statuses = supervisor_->statuses();
     for (sharing::Resource& resource : offer.resources) {
@@ -109,7 +109,7 @@ void MpsLink::apply(sharing::Offer& offer) {
     }
 }
 
-void MpsLink::complete(sharing::GrantOptions& grant) const {
+void MpsControl::complete(sharing::GrantOptions& grant) const {
     grant.mps_root = supervisor_->mps_root();
     const auto statuses = supervisor_->statuses();
     grant.mps_private_shm = std::ranges::all_of(statuses, &mps::Status::private_shm);

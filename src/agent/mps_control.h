@@ -21,7 +21,7 @@ namespace aliquot::agent {
 
 /// Between what is offered and the MPS control daemons that an offer needs. Used by the reconcile
 /// loop alone.
-class MpsLink {
+class MpsControl {
 public:
     struct Options {
         std::string journal;  // host path
@@ -32,8 +32,8 @@ public:
     };
 
     /// The references must outlive this. Takes up what an earlier agent has left.
-    MpsLink(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes& modes,
-            const Settings& settings, Options options);
+    MpsControl(const os::Root& root, gpu::Sensors& sensors, gpu::ComputeModes& modes,
+               const Settings& settings, Options options);
 
     /// Why these settings cannot be served now; empty: they can.
     [[nodiscard]] std::optional<Error> objection(const Settings& settings);

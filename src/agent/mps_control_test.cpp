@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/mps_link.h"
+#include "agent/mps_control.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 gpu::Gpu gpu_named(const std::string& uuid) { return {.uuid = {uuid}}; }
 
-TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
+TEST(MpsControl, OnlyGpusThatMpsSharesNeedADaemon) {
     const sharing::Offer offer{
         .resources = {{.name = "nvidia.com/gpu",
                        .gpus = {{.gpu = gpu_named("GPU-a"),
@@ -25,7 +25,7 @@ TEST(MpsLink, OnlyGpusThatMpsSharesNeedADaemon) {
         ElementsAre(mps::DaemonSpec{{"GPU-a"}, {.memory_bytes = 1U << 30U, .thread_percent = 25}}));
 }
 
-TEST(MpsLink, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {
+TEST(MpsControl, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {
     const std::vector<mps::Status> statuses{
         {.gpu = {"GPU-a"}, .phase = mps::Phase::kFailed, .reason = "MPS control daemon ended"},
         {.gpu = {"GPU-b"}, .phase = mps::Phase::kServing}};
@@ -41,7 +41,7 @@ TEST(MpsLink, ADaemonThatDoesNotServeMakesItsGpuUnhealthy) {
     EXPECT_TRUE(other.health.ok());
 }
 
-TEST(MpsLink, AFaultOfTheGpuItselfKeepsItsReason) {
+TEST(MpsControl, AFaultOfTheGpuItselfKeepsItsReason) {
     auto lost = gpu_named("GPU-a");
     lost.health = {.state = gpu::Health::State::kUnhealthy, .reason = "Xid 79"};
     const std::vector<mps::Status> statuses{

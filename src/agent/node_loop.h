@@ -9,14 +9,14 @@
 #include "agent/feature_file.h"
 #include "agent/guard_link.h"
 #include "agent/mig_restore.h"
-#include "agent/mps_link.h"
+#include "agent/mps_control.h"
 #include "agent/node_sync.h"
 #include "agent/observer.h"
 #include "agent/options.h"
 #include "agent/serving.h"
 #include "agent/signals.h"
 #include "agent/status_page.h"
-#include "agent/telemetry_link.h"
+#include "agent/telemetry_service.h"
 
 namespace aliquot::agent {
 
@@ -35,9 +35,9 @@ public:
         MigRestore& restore;
         kubelet::PodResources& pods;
         RecentGrants& grants;
-        MpsLink& mps;
+        MpsControl& mps;
         GuardLink& guard;
-        TelemetryLink& telemetry;
+        TelemetryService& telemetry;
         FeatureFile& features;
         Serving& serving;
         StatusBoard& board;

@@ -7,8 +7,8 @@
 #include "agent/observer.h"
 #include "agent/serving.h"
 #include "agent/status_page.h"
-#include "agent/telemetry_link.h"
 #include "agent/telemetry_options.h"
+#include "agent/telemetry_service.h"
 #include "base/latest.h"
 #include "http/routes.h"
 #include "http/server.h"
@@ -22,7 +22,7 @@ struct PageSources {
     const StatusBoard& board;
     const Latest<Observation>& observations;
     const Serving& serving;
-    TelemetryLink& telemetry;
+    TelemetryService& telemetry;
 };
 
 /// For who is on the node, as `aliquot gpu` is.

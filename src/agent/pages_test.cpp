@@ -46,7 +46,7 @@ protected:
     RecentGrants grants_;
     Serving serving_{root_, grants_, {}};
     NoMeters meters_;
-    TelemetryLink telemetry_{
+    TelemetryService telemetry_{
         root_,
         clock_,
         {.meters = meters_,

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/guard_json.h"
+#include "agent/mps_control.h"
 #include "agent/mps_json.h"
-#include "agent/mps_link.h"
 #include "gpu/json.h"
 
 namespace aliquot::agent {

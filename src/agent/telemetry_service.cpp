@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/telemetry_link.h"
+#include "agent/telemetry_service.h"
 
 #include <unistd.h>
 
@@ -45,8 +45,8 @@ telemetry::Offered offered_devices(const sharing::Offer& offer) {
     return offered;
 }
 
-TelemetryLink::TelemetryLink(const os::Root& root, os::Clock& clock, Sources sources,
-                             TelemetryOptions options)
+TelemetryService::TelemetryService(const os::Root& root, os::Clock& clock, Sources sources,
+                                   TelemetryOptions options)
     : root_(root),
       clock_(clock),
       sources_(std::move(sources)),
@@ -57,29 +57,29 @@ TelemetryLink::TelemetryLink(const os::Root& root, os::Clock& clock, Sources sou
           {.meters = sources_.meters, .census = census_, .observed = [this] { return observed(); }},
           sampler_options(options_)) {}
 
-void TelemetryLink::start() {
+void TelemetryService::start() {
     sampler_.start();
     read_counters();
 }
 
-void TelemetryLink::apply(const sharing::Offer& offer) {
+void TelemetryService::apply(const sharing::Offer& offer) {
     auto offered = std::make_shared<const telemetry::Offered>(offered_devices(offer));
     const std::scoped_lock lock(mutex_);
     offered_ = std::move(offered);
 }
 
-void TelemetryLink::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
+void TelemetryService::set_guard(std::shared_ptr<const GuardSnapshot> snapshot) {
     const std::scoped_lock lock(mutex_);
     guard_ = std::move(snapshot);
 }
 
-std::optional<pods::Owner> TelemetryLink::owner_of(pid_t pid) {
+std::optional<pods::Owner> TelemetryService::owner_of(pid_t pid) {
     pods::Belonging belonging = census_.belonging_of(static_cast<std::uint32_t>(pid));
     if (belonging.kind != pods::Belonging::Kind::kPod) return std::nullopt;
     return std::move(belonging.owner);
 }
 
-telemetry::Observed TelemetryLink::observed() const {
+telemetry::Observed TelemetryService::observed() const {
     telemetry::Observed observed;
     if (const auto seen = sources_.observations.get().value) {
         observed.inventory = seen->inventory;
@@ -96,7 +96,7 @@ telemetry::Observed TelemetryLink::observed() const {
     return observed;
 }
 
-void TelemetryLink::read_counters() {
+void TelemetryService::read_counters() {
     if (options_.counters.empty()) return;
     {
         const std::scoped_lock lock(mutex_);
@@ -125,7 +125,7 @@ void TelemetryLink::read_counters() {
     for (Page& page : pages_) page.version = 0;
 }
 
-std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) const {
+std::string TelemetryService::make(Kind kind, const telemetry::Snapshot& snapshot) const {
     if (kind == kState) return telemetry::to_json(snapshot) + "\n";
     exposition::Style style = options_.style;
     style.format = kind == kText ? exposition::Format::kText : exposition::Format::kOpenMetrics;
@@ -145,7 +145,7 @@ std::string TelemetryLink::make(Kind kind, const telemetry::Snapshot& snapshot) 
     return text;
 }
 
-std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
+std::shared_ptr<const std::string> TelemetryService::page(Kind kind) const {
     const auto seen = sampler_.snapshots().get();
     if (!seen.value) return nullptr;
     const std::scoped_lock making(making_);
@@ -160,19 +160,19 @@ std::shared_ptr<const std::string> TelemetryLink::page(Kind kind) const {
     return text;
 }
 
-http::Response TelemetryLink::answer(Kind kind, std::string_view content_type) const {
+http::Response TelemetryService::answer(Kind kind, std::string_view content_type) const {
     auto text = page(kind);
     if (!text) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     return {.content_type = std::string(content_type), .shared_body = std::move(text)};
 }
 
-http::Response TelemetryLink::state() const { return answer(kState, "application/json"); }
+http::Response TelemetryService::state() const { return answer(kState, "application/json"); }
 
-http::Response TelemetryLink::metrics() const {
+http::Response TelemetryService::metrics() const {
     return answer(kText, exposition::content_type(exposition::Format::kText));
 }
 
-http::Response TelemetryLink::scrape(const http::Request& request) {
+http::Response TelemetryService::scrape(const http::Request& request) {
     ++scrapes_;
     read_counters();
     const auto format = exposition::choose_format(request.header("accept"));
@@ -180,7 +180,7 @@ http::Response TelemetryLink::scrape(const http::Request& request) {
                   exposition::content_type(format));
 }
 
-http::Response TelemetryLink::health() const {
+http::Response TelemetryService::health() const {
     const auto seen = sampler_.snapshots().get().value;
     if (!seen) return {.status = 503, .body = "the GPUs have not been measured yet\n"};
     const auto age = std::chrono::system_clock::now() - seen->at;

@@ -35,7 +35,7 @@ namespace aliquot::agent {
 /// snapshot, however many ask.
 ///
 /// apply() and set_guard() may be called by any thread, like the answers.
-class TelemetryLink {
+class TelemetryService {
 public:
     struct Sources {
         gpu::Meters& meters;
@@ -44,8 +44,8 @@ public:
     };
 
     /// root, clock and sources   must outlive this
-    TelemetryLink(const os::Root& root, os::Clock& clock, Sources sources,
-                  TelemetryOptions options);
+    TelemetryService(const os::Root& root, os::Clock& clock, Sources sources,
+                     TelemetryOptions options);
 
     /// Begins to sample.
     void start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/telemetry_link.h"
+#include "agent/telemetry_service.h"
 
 #include <gmock/gmock.h>
 
@@ -40,11 +40,11 @@ protected:
     }
     void TearDown() override { log::set_sink({}); }
 
-    TelemetryLink& link(TelemetryOptions options) {
+    TelemetryService& link(TelemetryOptions options) {
         options.node = "node-a";
         link_.emplace(
             directory.root(), clock,
-            TelemetryLink::Sources{
+            TelemetryService::Sources{
                 .meters = meters,
                 .holders = [](std::chrono::milliseconds) { return std::vector<kubelet::Holder>(); },
                 .observations = observations},
@@ -69,7 +69,7 @@ protected:
     os::SystemClock clock;
     CountingMeters meters;
     Latest<Observation> observations;
-    std::optional<TelemetryLink> link_;
+    std::optional<TelemetryService> link_;
 };
 
 TEST_F(ALink, ToldNothingSaysSo) {

@@ -43,6 +43,14 @@ void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry) {
                    }
                    telemetry.style.compat = *compat;
                });
+    reader.add("--metrics-shared-rows", {"ALIQUOT_METRICS_SHARED_ROWS"},
+               "a shared GPU under other exporters' names: device (default; one row with its own "
+               "value), pods (a row for each container and one for the rest, which add up to it)",
+               [&telemetry](const std::string& name, const std::string& text) {
+                   const auto rows = exposition::shared_rows_of(text);
+                   if (!rows) refuse_option(name, "'" + text + "' is not device or pods");
+                   telemetry.style.shared_rows = *rows;
+               });
     reader.text("--metrics-web-config", {"ALIQUOT_METRICS_WEB_CONFIG"},
                 "Prometheus web-config file: TLS and passwords for /metrics", telemetry.web_config);
     reader.text("--metrics-counters", {"DCGM_EXPORTER_COLLECTORS"},

@@ -16,6 +16,7 @@ struct Case {
     Format format = Format::kText;
     Compat compat = Compat::kClassic;
     std::string counters{};  // a list, when not empty
+    SharedRows shared_rows = SharedRows::kDevice;
 };
 
 std::vector<Case> cases() {
@@ -29,6 +30,12 @@ std::vector<Case> cases() {
                     "dcgm_gpu_utilization, gauge, \"Utilization, in percent\"\n"
                     "DCGM_FI_DEV_FB_USED, gauge, Memory\n"
                     "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL, counter, Errors\n"});
+    for (const NamedScene& scene : scenes()) {
+        if (scene.name != "time_sliced_four" && scene.name != "mig_h100") continue;
+        Case pods{std::string(scene.name) + "_pods", scene.make};
+        pods.shared_rows = SharedRows::kPods;
+        made.push_back(pods);
+    }
     return made;
 }
 
@@ -52,6 +59,7 @@ TEST_P(CaseFile, IsWhatTheSceneRendersTo) {
     Style style;
     style.format = GetParam().format;
     style.compat = GetParam().compat;
+    style.shared_rows = GetParam().shared_rows;
     if (!GetParam().counters.empty()) {
         auto list = parse_counters("list.csv", GetParam().counters);
         ASSERT_TRUE(list) << list.error().message;

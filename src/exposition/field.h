@@ -50,7 +50,7 @@ struct Field {
 
 /// Writes the rows of a field; the family is begun already. Rows of a GPU that one container has to
 /// itself have its labels, as with NVIDIA's exporter; else only what can be divided has rows of
-/// containers.
+/// containers, where Style::shared_rows wants them.
 class FieldRows {
 public:
     FieldRows(Text& text, const Scene& scene, bool renamed)
@@ -69,6 +69,10 @@ private:
         return renamed_ ? names.renamed : names.classic;
     }
     void is(double value, Convert convert);
+    [[nodiscard]] bool one_row_each() const {
+        return scene_.style.shared_rows == SharedRows::kDevice;
+    }
+    static bool is_of_the_board(const Field& field);
     void write_split(const Field& field, const DeviceRow& device);
     std::uint64_t write_part(const Field& field, const PartRow& part);
     void write_part_metric(const Field& field, const DeviceRow& device);

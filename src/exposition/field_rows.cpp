@@ -118,6 +118,11 @@ std::uint64_t FieldRows::write_part(const Field& field, const PartRow& part) {
         row(part).is(decimal(whole(*value, field.convert), field.convert));
         return whole(*value, field.convert);
     }
+    if (one_row_each()) {
+        if (!total) return 0;
+        row(part).is(decimal(whole(*total, field.convert), field.convert));
+        return whole(*total, field.convert);
+    }
     std::uint64_t sum = 0;
     const bool counter = field.amount == &telemetry::Amounts::energy_millijoules;
     for (const PodRow& pod : part.pods) {
@@ -133,7 +138,18 @@ std::uint64_t FieldRows::write_part(const Field& field, const PartRow& part) {
     return std::max(all, sum);
 }
 
+/// What is measured of the whole board only, and divided by us.
+bool FieldRows::is_of_the_board(const Field& field) {
+    return field.amount == &telemetry::Amounts::energy_millijoules ||
+           field.amount == &telemetry::Amounts::power_milliwatts;
+}
+
 void FieldRows::write_split(const Field& field, const DeviceRow& device) {
+    if (one_row_each() && device.cut && is_of_the_board(field)) {
+        const auto board = device.device->total.*field.amount;
+        if (board) row(device).is(decimal(whole(*board, field.convert), field.convert));
+        return;
+    }
     std::uint64_t sum = 0;
     for (const PartRow& part : device.parts) sum += write_part(field, part);
     const auto total = device.device->total.*field.amount;
@@ -161,6 +177,7 @@ void FieldRows::write_part_metric(const Field& field, const DeviceRow& device) {
 /// A pod of a shared GPU has free what its limit leaves; without a limit nothing is its own.
 void FieldRows::write_free(const Field& field, const DeviceRow& device) {
     write_part_metric(field, device);
+    if (one_row_each()) return;
     for (const PartRow& part : device.parts) {
         if (part.alone != nullptr) continue;
         for (const PodRow& pod : part.pods) {

@@ -32,6 +32,10 @@ std::uint64_t write_part(Text& text, const Scene& scene, const PartRow& part, Am
         text.row(labels).more(scene.rows.view(part.alone->native)).is(Decimal{*value, digits});
         return *value;
     }
+    if (scene.style.shared_rows == SharedRows::kDevice) {
+        if (total) text.row(labels).is(Decimal{*total, digits});
+        return total.value_or(0);
+    }
     std::uint64_t sum = 0;
     for (const PodRow& pod : part.pods) {
         const auto& value = pod.amounts.*amount;
@@ -44,7 +48,7 @@ std::uint64_t write_part(Text& text, const Scene& scene, const PartRow& part, Am
     return std::max(*total, sum);
 }
 
-/// Divided between the containers, as NVIDIA's names are.
+/// Divided between the containers where NVIDIA's names are.
 void write_split(Text& text, const Scene& scene, std::string_view family, Amount amount,
                  unsigned digits) {
     text.family(family);

@@ -49,7 +49,10 @@ TEST(OlderNames, ByPodOnASharedGpu) {
     for (const std::string_view name :
          {"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_FB_FREE"}) {
         std::size_t pods = 0;
-        for (const Sample& sample : samples(snapshot, name)) {
+        Style style;
+        style.shared_rows = SharedRows::kPods;
+        const ReadText text = read_text(render(snapshot, style), false);
+        for (const Sample& sample : text.samples(name)) {
             if (sample.label("pod").starts_with("cat-watcher")) ++pods;
         }
         EXPECT_EQ(pods, 4U) << name;

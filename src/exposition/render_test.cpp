@@ -308,7 +308,9 @@ TEST(Render, AContainerAloneOnItsGpuIsOnEveryRowOfIt) {
 }
 
 TEST(Render, OnASharedGpuNothingIsCopiedToContainers) {
-    const ReadText text = read(time_sliced_four());
+    Style style;
+    style.shared_rows = SharedRows::kPods;
+    const ReadText text = read(time_sliced_four(), style);
     EXPECT_EQ(text.samples("DCGM_FI_DEV_GPU_TEMP").size(), 1U);
     EXPECT_FALSE(text.samples("DCGM_FI_DEV_GPU_TEMP")[0].has("pod"));
     const auto free = text.samples("DCGM_FI_DEV_FB_FREE");

@@ -53,6 +53,12 @@ Wish wish_of(std::string_view part) {
 
 }  // namespace
 
+std::optional<SharedRows> shared_rows_of(std::string_view word) {
+    if (word == "device") return SharedRows::kDevice;
+    if (word == "pods") return SharedRows::kPods;
+    return std::nullopt;
+}
+
 std::optional<Compat> compat_of(std::string_view word) {
     if (word == "classic") return Compat::kClassic;
     if (word == "4.9") return Compat::kRenamed;

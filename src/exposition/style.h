@@ -29,6 +29,15 @@ enum class Guards : std::uint8_t {
     kAll,
     kOff,
 };
+/// What a GPU that several containers share has under other exporters' names.
+enum class SharedRows : std::uint8_t {
+    kDevice,  // one row with the GPU's own value, as their dashboards and alerts expect
+    kPods,    // a row for each container and one for the rest, which add up to it
+};
+
+/// "device" or "pods"; empty: another word.
+std::optional<SharedRows> shared_rows_of(std::string_view word);
+
 /// "own", "all" or "off"; empty: another word.
 std::optional<Guards> guards_of(std::string_view word);
 
@@ -39,6 +48,7 @@ std::optional<Compat> compat_of(std::string_view word);
 struct Style {
     Format format = Format::kText;
     Compat compat = Compat::kClassic;
+    SharedRows shared_rows = SharedRows::kDevice;
     /// Rows of pods have exported_pod, ... too, for dashboards that were made for honorLabels=false.
     bool exported_labels = false;
     bool pod_uid = false;            // rows of pods under NVIDIA's names have pod_uid

@@ -47,7 +47,7 @@ DASHBOARD_12239 = [
     f"sum(DCGM_FI_DEV_POWER_USAGE{ANYWHERE})", f"DCGM_FI_DEV_SM_CLOCK{ANYWHERE} * 1000000", f"DCGM_FI_DEV_GPU_UTIL{ANYWHERE}",
     f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{ANYWHERE}", f"DCGM_FI_DEV_FB_USED{ANYWHERE}",
 ]
-CASES = ["time_sliced_four", "mig_h100", "mps_two", "exclusive_a2", "degraded", "driver_lost", "gtx_1070", "mig_a100"]
+CASES = ["time_sliced_four", "time_sliced_four_pods", "mig_h100", "mps_two", "exclusive_a2", "degraded", "driver_lost", "gtx_1070", "mig_a100"]
 # What the real agent's node has not got, with the reason.
 ABSENT = {
     "gpu_retired_pages": "its GPUs remap rows", "gpu_retired_pages_pending": "its GPUs remap rows",

@@ -52,7 +52,7 @@ class RealNode:
             [str(pathlib.Path(programs) / "aliquot"), "up", "--gpu", "a2", "--gpu", "h100-80", "--config",
              str(place / "config.yaml"), "--state", str(place), "--timeout", "250s", str(place / "pods.yaml")],
             stdout=self.log, stderr=self.log, cwd=place,
-            env={**os.environ, "TMPDIR": str(place / "t"), "ALIQUOT_GPU_PRICE_PER_HOUR": "2.5", "NODE_NAME": "real-node"})
+            env={**os.environ, "TMPDIR": str(place / "t"), "ALIQUOT_GPU_PRICE_PER_HOUR": "2.5", "ALIQUOT_METRICS_SHARED_ROWS": "pods", "NODE_NAME": "real-node"})
 
     def metrics(self):
         """What the agent answers on /metrics; OSError while it does not."""

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "agent/paths.h"
 #include "base/log.h"
 #include "exposition/render.h"
 #include "telemetry/json.h"
@@ -20,6 +21,9 @@ std::string host_name() {
     if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
     return name.data();
 }
+
+constexpr std::size_t kMostCounters = 16U << 20U;
+constexpr std::uint32_t kCountersMode = 0600;
 
 telemetry::SamplerOptions sampler_options(const TelemetryOptions& options) {
     return {.interval = options.interval,
@@ -52,12 +56,36 @@ TelemetryService::TelemetryService(const os::Root& root, os::Clock& clock, Sourc
       sources_(std::move(sources)),
       options_(std::move(options)),
       census_(root, clock, {}, sources_.holders),
-      sampler_(
-          clock,
-          {.meters = sources_.meters, .census = census_, .observed = [this] { return observed(); }},
-          sampler_options(options_)) {}
+      sampler_(clock,
+               {.meters = sources_.meters,
+                .census = census_,
+                .observed = [this] { return observed(); },
+                .keep = [this](const telemetry::Snapshot& snapshot) { keep(snapshot); }},
+               sampler_options(options_)) {}
+
+void TelemetryService::keep(const telemetry::Snapshot& snapshot) {
+    const auto kept =
+        root_.write_atomically(kCounters, telemetry::to_json(snapshot), kCountersMode);
+    const std::string problem = kept ? "" : kept.error().message;
+    if (!kept && problem != keep_problem_) {
+        log::warning("metrics.counters_not_kept",
+                     {{"why", problem}, {"effect", "they begin anew when the agent restarts"}});
+    }
+    keep_problem_ = problem;
+}
+
+void TelemetryService::resume() {
+    const auto text = root_.read(kCounters, kMostCounters);
+    if (!text) return;  // the first agent since the node started
+    auto kept = telemetry::parse_state(*text);
+    if (kept) return sampler_.resume(*std::move(kept));
+    log::warning("metrics.counters_refused", {{"file", kCounters},
+                                              {"why", kept.error().message},
+                                              {"effect", "the counters of pods begin anew"}});
+}
 
 void TelemetryService::start() {
+    resume();
     sampler_.start();
     read_counters();
 }

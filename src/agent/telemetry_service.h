@@ -75,6 +75,9 @@ private:
     enum Kind : std::uint8_t { kText, kOpenMetrics, kState, kKinds };
 
     telemetry::Observed observed() const;
+    /// Writes down what will be told, before it is, so that no counter ever goes back.
+    void keep(const telemetry::Snapshot& snapshot);
+    void resume();
     [[nodiscard]] std::shared_ptr<const std::string> page(Kind kind) const;
     [[nodiscard]] std::string make(Kind kind, const telemetry::Snapshot& snapshot) const;
     [[nodiscard]] http::Response answer(Kind kind, std::string_view content_type) const;
@@ -97,6 +100,7 @@ private:
     mutable exposition::Own last_;  // under making_: how making the last text of metrics went
     std::atomic<std::uint64_t> scrapes_{0};
 
+    std::string keep_problem_;    // the sampler's thread
     telemetry::Sampler sampler_;  // last: it asks all the others
 };
 

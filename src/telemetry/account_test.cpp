@@ -220,6 +220,30 @@ TEST_F(GuardedTenant, IsShownByTheDriverWhereItsGuardMissesWork) {
     EXPECT_THAT(a->amounts.utilization_ppm, Optional(400'000U));
 }
 
+TEST_F(SharedGpu, WhatGuardsMissOfAGpuThatNobodyElseUsesIsTheirs) {
+    share(2);
+    for (const std::string pod : {"a", "b"}) {
+        world.hold(pod, {"GPU-0::" + std::to_string(pod == "b")});
+        world.processes[pod == "a" ? 1 : 2] = {.pod = pod, .memory_mib = 300, .percent = 25};
+        guard_region::RegionStatus region{
+            .pod_namespace = "team", .pod = pod, .container = "main", .resource = "nvidia.com/gpu"};
+        region.devices = {{.uuid = "GPU-0", .limits = {.cap_ppm = 250'000}}};
+        world.regions.push_back(region);
+    }
+    world.second();
+    const auto count = [this](std::uint64_t each) {
+        for (auto& region : world.regions) region.devices.front().gpu_ns += each;
+        return world.second();
+    };
+    Device device = count(kSecond * 23 / 100);  // 8 % less than the driver says
+    EXPECT_THAT(device.remainder.busy_ns, Optional(0U));
+    EXPECT_THAT(TestWorld::find(device, "a")->amounts.busy_ns, Optional(kSecond / 4));
+    world.processes[3] = {.memory_mib = 10, .percent = 0};  // somebody else may have used the rest
+    device = count(kSecond * 23 / 100);
+    EXPECT_THAT(TestWorld::find(device, "a")->amounts.busy_ns, Optional(kSecond * 48 / 100));
+    expect_exact(device);
+}
+
 TEST_F(SharedGpu, WhatATenantUsedIsKeptWhenItEnds) {
     share(2);
     world.hold("a", {"GPU-0::0"});

@@ -69,6 +69,19 @@ std::optional<std::uint64_t> rest_of(const std::optional<std::uint64_t>& total,
 
 }  // namespace
 
+void DeviceAccount::resume(const Device& kept, os::TimePoint now) {
+    memory_busy_known_ = kept.memory_busy_known;
+    memory_busy_ns_ = kept.memory_busy_ns;
+    if (const auto& energy = kept.total.energy_millijoules) {
+        energy_known_ = true;
+        energy_millijoules_ = *energy;
+        driver_energy_ = kept.metrics.whole(Metric::kEnergyMillijoules);
+    }
+    for (const Part& part : kept.parts) {
+        parts_.try_emplace(part.gpu_instance, options_).first->second.resume(part, now);
+    }
+}
+
 gpu::Since DeviceAccount::since() const {
     return {.gpu_busy_us = gpu_busy_.newest_us(),
             .memory_busy_us = memory_busy_.newest_us(),
@@ -157,7 +170,7 @@ void DeviceAccount::note_energy(const gpu::MetricValues& metrics, std::chrono::n
     if (const auto counted = metrics.whole(Metric::kEnergyMillijoules)) {
         // The driver's count begins anew when it is reloaded; ours goes on.
         if (!driver_energy_) {
-            energy_millijoules_ = *counted;
+            energy_millijoules_ = std::max(energy_millijoules_, *counted);
         } else {
             energy_step_ = *counted >= *driver_energy_ ? *counted - *driver_energy_ : *counted;
         }

@@ -26,6 +26,10 @@ class DeviceAccount {
 public:
     explicit DeviceAccount(const AccountOptions& options) : options_(options) {}
 
+    /// Goes on where an earlier agent has left its counters, as it has told them last; before the
+    /// first note(). What the GPU has used meanwhile is known as far as the driver counts energy.
+    void resume(const Device& kept, os::TimePoint now);
+
     /// What to ask the driver for next.
     [[nodiscard]] gpu::Since since() const;
 

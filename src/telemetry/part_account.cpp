@@ -51,8 +51,13 @@ Use use_of(const Claim& claim, const Claims& claims, const PartAccount::Entry& e
 }
 
 /// The driver counts in whole per cent: what is missing from the sum by no more than that is theirs.
-std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t users) {
-    const std::uint64_t rounding = busy.span_ns / 100 * (users + 1);
+/// A guard misses the time between kernels in which the GPU counts as busy: where nobody else is on
+/// the GPU a small rest is of those that it counts.
+std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t users,
+                     bool guards_alone) {
+    constexpr std::uint64_t kSmall = 8;
+    const std::uint64_t rounding =
+        std::max(busy.span_ns / 100 * (users + 1), guards_alone ? busy.busy_ns / kSmall : 0);
     if (sum == 0 || sum > busy.busy_ns || busy.busy_ns - sum <= rounding) return sum;
     return busy.busy_ns;
 }
@@ -96,6 +101,17 @@ std::optional<std::uint64_t> rest_of(const std::optional<std::uint64_t>& total,
 }
 
 }  // namespace
+
+void PartAccount::resume(const Part& kept, os::TimePoint now) {
+    busy_known_ = kept.total.busy_ns.has_value();
+    busy_ns_ = kept.total.busy_ns.value_or(0);
+    shown_.ended_busy_ns = kept.ended_busy_ns;
+    shown_.ended_energy_millijoules = kept.ended_energy_millijoules;
+    for (const Tenant& tenant : kept.tenants) {
+        entries_.push_back({.row = tenant, .last_seen = now});
+        entries_.back().row.idle_ns.reset();
+    }
+}
 
 void PartAccount::note(const PartIdentity& identity, const Sample& sample, Claims claims) {
     shown_.gpu_instance = identity.gpu_instance;
@@ -190,7 +206,12 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
     if (sample.busy) {
         busy_known_ = true;
         busy_ns_ += sample.busy->busy_ns;
-        weights = divide(sample.busy->busy_ns, weights, of_all(*sample.busy, sum, users));
+        const bool guards_alone = claims.processes_known && claims.others.empty() &&
+                                  std::ranges::all_of(uses, [](const Use& use) {
+                                      return use.source == Source::kGuard || use.ns == 0;
+                                  });
+        weights =
+            divide(sample.busy->busy_ns, weights, of_all(*sample.busy, sum, users, guards_alone));
         if (sample.busy->span_ns != 0) {
             total_.utilization_ppm = per_million(sample.busy->busy_ns, sample.busy->span_ns);
         }

@@ -28,6 +28,9 @@ class PartAccount {
 public:
     explicit PartAccount(const AccountOptions& options) : options_(options) {}
 
+    /// Goes on where an earlier agent has left its counters; before the first note().
+    void resume(const Part& kept, os::TimePoint now);
+
     /// What one sample has shown.
     struct Sample {
         const gpu::MetricValues& metrics;

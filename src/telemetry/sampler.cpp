@@ -111,6 +111,25 @@ Layout Sampler::layout_of(const gpu::Gpu& gpu, const Observed& observed,
     return layout;
 }
 
+DeviceAccount& Sampler::account_of(const gpu::Uuid& gpu) {
+    const auto [account, is_new] = accounts_.try_emplace(gpu, options_.accounts);
+    const auto kept = std::ranges::find_if(
+        kept_.devices, [&](const Device& device) { return device.gpu.uuid == gpu; });
+    if (is_new && kept != kept_.devices.end()) {
+        account->second.resume(*kept, clock_.now());
+        kept_.devices.erase(kept);
+    }
+    return account->second;
+}
+
+void Sampler::keep(const Snapshot& snapshot) const {
+    if (!sources_.keep) return;
+    if (kept_.devices.empty()) return sources_.keep(snapshot);
+    Snapshot all = snapshot;  // a GPU that is not listed yet keeps its counters
+    all.devices.insert(all.devices.end(), kept_.devices.begin(), kept_.devices.end());
+    sources_.keep(all);
+}
+
 void Sampler::look() {
     const Observed observed = sources_.observed();
     const auto begin = clock_.now();
@@ -147,8 +166,7 @@ void Sampler::look() {
         if (gpu.uuid.text.empty()) {
             device.problem = gpu.health.reason;
         } else {
-            DeviceAccount& account =
-                accounts_.try_emplace(gpu.uuid, options_.accounts).first->second;
+            DeviceAccount& account = account_of(gpu.uuid);
             device = account.note(gpu, readings[i], scene, wall);
             sight_.mps_server_only = sight_.mps_server_only || account.mps_server_only();
             sight_.mig_use_unknown = sight_.mig_use_unknown || account.mig_use_unknown();
@@ -164,6 +182,7 @@ void Sampler::look() {
     sight_.degraded = holders ? holders->degraded : std::vector<pods::Degraded>();
     sight_.look_ns = static_cast<std::uint64_t>((clock_.now() - begin).count());
     snapshot.sampling = sight_;
+    keep(snapshot);
     latest_.publish(std::move(snapshot));
 }
 

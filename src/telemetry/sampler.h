@@ -51,6 +51,8 @@ public:
         gpu::Meters& meters;
         pods::Census& census;
         std::function<Observed()> observed;
+        /// Keeps what will be told, before anybody can have read it; empty: nothing is kept.
+        std::function<void(const Snapshot&)> keep{};
     };
 
     /// clock and sources   must outlive this
@@ -58,6 +60,9 @@ public:
     ~Sampler();
 
     void start();
+
+    /// Goes on with the counters that an earlier agent has kept; before start() and look().
+    void resume(Snapshot kept) { kept_ = std::move(kept); }
 
     /// One look, on the calling thread; not beside start().
     void look();
@@ -75,7 +80,11 @@ private:
     os::Clock& clock_;
     Sources sources_;
     SamplerOptions options_;
+    DeviceAccount& account_of(const gpu::Uuid& gpu);
+    void keep(const Snapshot& snapshot) const;
+
     std::map<gpu::Uuid, DeviceAccount> accounts_;
+    Snapshot kept_;  // of an earlier agent: the GPUs that were not seen since
     SamplingStatus sight_;
     bool reset_awaited_ = false;
     std::uint64_t sequence_ = 0;

@@ -137,6 +137,18 @@ public:
         return nullptr;
     }
 
+    /// The agent is killed and another one comes after some seconds, with what was kept last.
+    void restart(const Device& kept, unsigned away_seconds) {
+        now_ += std::chrono::seconds(away_seconds);
+        clock_us_ += away_seconds * 1'000'000ULL;
+        energy_ += away_seconds * power_milliwatts;
+        account_ = DeviceAccount{AccountOptions{}};
+        account_.resume(kept, now_);
+    }
+    /// The driver is loaded anew: it counts from 0.
+    void reload_driver() { energy_ = 0; }
+    [[nodiscard]] std::uint64_t driver_energy() const { return energy_; }
+
     DeviceAccount account_{AccountOptions{}};
 
 private:

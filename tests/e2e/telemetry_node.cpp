@@ -117,6 +117,17 @@ TelemetryNode::~TelemetryNode() {
 }
 
 void TelemetryNode::start() {
+    start_agent();
+    if (!kind_.mps) return;
+    for (const auto& gpu : node_->gpus()) {
+        auto client = sim::mps::Client::connect(
+            root_.resolve("/run/nvidia/mps/" + gpu.uuid + "/pipe").native(), "first");
+        ASSERT_TRUE(client) << client.error().message;
+        mps_clients_.push_back(*std::move(client));
+    }
+}
+
+void TelemetryNode::start_agent() {
     auto process = os::Process::start(
         {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
                   "--driver-root", "/driver", "--metrics-listen", "127.0.0.1:0",
@@ -131,13 +142,14 @@ void TelemetryNode::start() {
     ASSERT_TRUE(wait_until([](const telemetry::Snapshot& state) {
         return state.devices.size() == kGpus && state.devices.back().read_at.has_value();
     }));
-    if (!kind_.mps) return;
-    for (const auto& gpu : node_->gpus()) {
-        auto client = sim::mps::Client::connect(
-            root_.resolve("/run/nvidia/mps/" + gpu.uuid + "/pipe").native(), "first");
-        ASSERT_TRUE(client) << client.error().message;
-        mps_clients_.push_back(*std::move(client));
-    }
+}
+
+void TelemetryNode::kill_agent() {
+    ::kill(agent_->pid(), SIGKILL);
+    (void)agent_->wait(kPatience);
+    agent_.reset();
+    port_ = 0;
+    start_agent();
 }
 
 void TelemetryNode::find_place(const std::vector<std::string>& ids, MeteredPod& pod) const {

@@ -61,6 +61,8 @@ public:
     void run(const std::vector<std::string>& scripts);
     /// Waits until the agent has seen all of what was scripted.
     telemetry::Snapshot wait_for_the_end();
+    /// SIGKILL; another agent comes at once.
+    void kill_agent();
     /// All pods are deleted.
     void remove_pods();
 
@@ -74,6 +76,7 @@ public:
     [[nodiscard]] double scripted_seconds(const MeteredPod& pod) const;
 
 private:
+    void start_agent();
     void find_place(const std::vector<std::string>& ids, MeteredPod& pod) const;
     bool wait_until(const std::function<bool(const telemetry::Snapshot&)>& so);
     std::optional<std::string> get(const std::string& path);

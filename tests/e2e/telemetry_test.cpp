@@ -182,5 +182,45 @@ TEST(Telemetry, CountsPodsOnMigDevices) {
     run_pods(node, 4 * TelemetryNode::kGpus, kShared);
 }
 
+TEST(Telemetry, EnergyGoesOnOverKillsOfTheAgent) {
+    constexpr unsigned kKills = 10;
+    TelemetryNode node(
+        {.model = "h100-80",
+         .config = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, "
+                   "replicas: 4}]}}\n",
+         .resource = "nvidia.com/gpu",
+         .devices = 4 * TelemetryNode::kGpus});
+    ASSERT_NO_FATAL_FAILURE(node.start());
+    for (unsigned i = 0; i < TelemetryNode::kGpus; ++i) node.add_pod("pod-" + std::to_string(i));
+    node.run(kShared);
+    Snapshot before = node.state();
+    for (unsigned kill = 0; kill < kKills; ++kill) {
+        ASSERT_NO_FATAL_FAILURE(node.kill_agent());
+        const Snapshot after = node.state();
+        expect_exact(after);
+        ASSERT_EQ(after.devices.size(), before.devices.size());
+        for (std::size_t i = 0; i < after.devices.size(); ++i) {
+            const auto& was = before.devices[i];
+            const auto& is = after.devices[i];
+            // What the driver has counted, the time without an agent included.
+            EXPECT_EQ(is.total.energy_millijoules,
+                      is.metrics.whole(gpu::Metric::kEnergyMillijoules));
+            const auto step = *is.total.energy_millijoules - *was.total.energy_millijoules;
+            EXPECT_GE(is.remainder.energy_millijoules, was.remainder.energy_millijoules);
+            EXPECT_LE(*is.remainder.energy_millijoules - *was.remainder.energy_millijoules, step);
+            EXPECT_GE(is.total.busy_ns, was.total.busy_ns);
+        }
+        for (const MeteredPod& pod : node.pods()) {
+            const Tenant* const was = tenant_of(before, pod.name);
+            const Tenant* const is = tenant_of(after, pod.name);
+            if (was == nullptr) continue;
+            ASSERT_NE(is, nullptr) << pod.name;
+            EXPECT_GE(is->amounts.energy_millijoules, was->amounts.energy_millijoules);
+            EXPECT_GE(is->amounts.busy_ns, was->amounts.busy_ns);
+        }
+        before = after;
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::e2e

@@ -104,7 +104,7 @@ private:
         measured_ = share_.cap_ppm != 0 || !sole_;
         goes_on_ = measured_ && meter_.has_left();
         if (goes_on_ && !queued_ && gate_.line.is_empty() && !turns.joined()) return For::kNothing;
-        meter_.harvest();
+        meter_.harvest_sometimes(now_);
         std::int64_t left = share_.cap_ppm == 0 ? 0 : time_left(place_, share_.cap_ppm, now_);
         const bool is_round = !gate_.is_paying && meter_.has_several_lanes();
         if (is_round)

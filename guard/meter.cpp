@@ -23,7 +23,8 @@ constexpr unsigned kLanesMore = 128;         // so many make a batch longer by k
 constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one launch, measured alone
 constexpr std::uint64_t kLate = 10'000'000;  // before its batch, that work may have begun
 constexpr unsigned kSeveral = 64;            // batches after one of several threads
-constexpr unsigned kMisses = 16;             // segments not done that are looked at
+constexpr std::uint64_t kLooksApart = 50'000;
+constexpr unsigned kMisses = 16;  // segments not done that are looked at
 
 std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
@@ -296,7 +297,8 @@ Cost Meter::cost_of(const Batch& done) const {
     // In many lanes the calls between two ends of work are more than those of one lane.
     const std::uint64_t work = done.lanes > 1 ? most(ns, done.launches * alone_ns_) : ns;
     const bool is_exact = done.whole || span <= work / kHiddenPart;
-    Cost cost{is_exact ? ns : ns - least(ns, span), ns};
+    // Where several lanes are in it, the pause of one is mostly covered by another.
+    Cost cost{is_exact ? ns : ns - least(ns, done.lanes > 1 ? span / 4 : span), ns};
     if (done.marked_ns == 0 || done.let_in_ns < done.marked_ns) return cost;
     cost.most_ns -= least(ns, done.let_in_ns - done.marked_ns);
     cost.least_ns = least(cost.least_ns, cost.most_ns);
@@ -343,6 +345,12 @@ void Meter::finish(Batch& done) {
     adapt(done, cost);
     done.finished = true;
     while (first_batch_ != last_batch_ && batch(first_batch_).finished) ++first_batch_;
+}
+
+void Meter::harvest_sometimes(std::uint64_t now) {
+    if (has_several_lanes() && now - harvested_ns_ < kLooksApart) return;
+    harvest();
+    harvested_ns_ = now;
 }
 
 void Meter::harvest() {

@@ -122,6 +122,8 @@ public:
     void hold(Lane& lane);
     /// Settles what the device has done.
     void harvest();
+    /// The same, not again and again where many lanes each have a little to look at.
+    void harvest_sometimes(std::uint64_t now);
     /// The program or the guard has waited: that is no pace of launches.
     void note_pause();
 
@@ -185,7 +187,8 @@ private:
     std::uint64_t alone_ns_ = 0;     // one with nothing beside it
     std::uint64_t interval_ns_ = 0;  // between launches, of late
     std::uint64_t left_ns_ = 0;      // when the guard was left last
-    Mark* anchor_ = nullptr;         // its time is known: those of others are found from it
+    std::uint64_t harvested_ns_ = 0;
+    Mark* anchor_ = nullptr;  // its time is known: those of others are found from it
     Mark* spare_ = nullptr;
     unsigned marks_ = 0;  // ever made
     BusyTime busy_;

@@ -168,7 +168,10 @@ void after_wait() {
     if (!inside) return;
     const CaptureRelaxed relaxed;
     for_each_busy([](unsigned place, Gate& gate) {
-        gate.meter.harvest();
+        if (joined_turns(place) != nullptr)
+            gate.meter.harvest();
+        else
+            gate.meter.harvest_sometimes(kernel::now_ns());
         gate.meter.note_pause();
         if (gate.meter.is_open() || gate.meter.in_flight() != 0) return;
         gate.is_busy.store(0, std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
 #include "os/replace_file.h"
+#include "sim/trace/churn_text.h"
 #include "sim/trace/outcome_text.h"
 #include "sim/trace/plot.h"
 
@@ -24,6 +25,8 @@ struct SimulateOptions {
     std::vector<std::int64_t> at{100, 130};
     std::string curve;
     std::string log;
+    std::string churn;
+    bool wait = false;
 };
 
 /// A line on a terminal that says how far it is, once it takes longer than people like to wait.
@@ -106,6 +109,65 @@ void print(Context& context, const SimulateOptions& words, const sim::trace::Sce
     }
 }
 
+/// What an option says of tasks that stay has no meaning for tasks that come and go.
+std::string_view no_use_with_churn(const SimulateOptions& words) {
+    if (!words.log.empty()) return "--log";
+    if (!words.placement.order.empty()) return "--order";
+    if (words.placement.inflate) return "--inflate";
+    if (words.placement.departures) return "--departures";
+    if (words.placement.migrate > 0) return "--migrate";
+    if (words.placement.patience > 0) return "--patience";
+    return {};
+}
+
+void write_churn_curve(Context& context, const SimulateOptions& words,
+                       const std::vector<sim::trace::ChurnOutcome>& outcomes) {
+    if (words.curve.empty()) return;
+    std::ostringstream curve;
+    if (words.curve.ends_with(".svg"))
+        sim::trace::draw_plot(curve, outcomes);
+    else
+        sim::trace::print_curve(curve, outcomes);
+    write(context, words.curve, curve);
+}
+
+void simulate_churn(Context& context, SimulateOptions words,
+                    const std::vector<std::string>& policies) {
+    const auto no_use = no_use_with_churn(words);
+    if (!no_use.empty())
+        return fail(context, kUsage,
+                    std::string(no_use) + " is for tasks that stay: leave it out, or --churn");
+    auto options = sim::trace::parse_churn(words.churn);
+    if (!options)
+        return fail(context, kUsage, std::move(options).error().during("--churn").message);
+    options->wait = words.wait;
+    words.placement.seed = options->seed;  // of the order of the nodes
+    const auto scenario = read_scenario(words.placement);
+    if (!scenario) return fail(context, kUsage, scenario.error().message);
+    if (!can_write(context, words.curve)) return;
+    options->engine.learn = words.placement.learn;
+    options->engine.seed = options->seed;
+    Progress progress(context);
+    std::vector<sim::trace::ChurnOutcome> outcomes;
+    for (const std::string& policy : policies) {
+        options->engine.policy =
+            placement::parse_policy(policy).value_or(placement::Policy::kAliquot);
+        options->progress = [&](std::size_t done, std::size_t all) {
+            progress.show(policy, done, all);
+        };
+        auto outcome = sim::trace::run_churn(*scenario, *options);
+        progress.clear();
+        if (!outcome)
+            return fail(context, kUsage, std::move(outcome).error().during("--churn").message);
+        outcomes.push_back(*std::move(outcome));
+    }
+    if (words.placement.format == "text")
+        sim::trace::print_churn(context.out, *options, outcomes);
+    else
+        print_document(context, sim::trace::churn_json(*options, outcomes), words.placement.format);
+    write_churn_curve(context, words, outcomes);
+}
+
 void simulate(Context& context, const SimulateOptions& words) {
     const std::vector<std::string> policies = policies_of(context, words);
     if (policies.empty()) return;
@@ -113,6 +175,9 @@ void simulate(Context& context, const SimulateOptions& words) {
         return fail(context, kUsage,
                     "--curve " + words.curve + ": a name that ends with .csv or .svg was expected");
     }
+    if (!words.churn.empty()) return simulate_churn(context, words, policies);
+    if (words.wait)
+        return fail(context, kUsage, "--wait is for tasks that come and go: add --churn");
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
     if (!can_write(context, words.curve) || !can_write(context, words.log)) return;
@@ -169,7 +234,9 @@ void add_simulate_command(command_line::Command& program, Context& context) {
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --compare aliquot,fgd "
         "--curve plot.svg\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01 "
-        "--patience 1000");
+        "--patience 1000\n"
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --churn "
+        "load=0.85,tasks=60000 --compare aliquot,fgd,best-fit");
     auto words = std::make_shared<SimulateOptions>();
     add_placement_options(*command, words->placement);
     std::vector<std::string> known{"all"};
@@ -186,6 +253,12 @@ void add_simulate_command(command_line::Command& program, Context& context) {
         ->range(std::int64_t{0}, std::int64_t{100'000});
     command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot",
                         "FILE");
+    command->add_option("--churn", words->churn,
+                        "Tasks come and go: offered load, lifetime (exp, or trace: of the task "
+                        "list), number and seed of the arrivals",
+                        "load=0.85,lifetime=exp,tasks=60000,seed=1");
+    command->add_flag("--wait", words->wait,
+                      "With --churn: what does not fit waits instead of being dropped");
     command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV",
                         "FILE");
     command

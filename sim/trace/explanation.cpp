@@ -64,7 +64,7 @@ Choice choice_of(const Scenario& scenario, const placement::Engine& engine, cons
         const double change = unusable_milli(spec, then, type.request, geometries) -
                               unusable_milli(spec, choice.before, type.request, geometries);
         choice.fragmentation_milli += type.popularity * change;
-        if (change == 0 || type.request.gpus == 0) continue;
+        if (change == 0 || type.request.gpus == 0 || type.popularity == 0) continue;
         choice.effects.push_back({type.request, type.popularity, change});
     }
     std::stable_sort(choice.effects.begin(), choice.effects.end(),

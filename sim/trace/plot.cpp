@@ -44,6 +44,7 @@ struct Axis {
 
 struct Panel {
     std::string title;
+    std::string below = "arrived GPU demand, % of the capacity";  // what x is
     Axis x;
     Axis y;
     std::vector<Line> lines;
@@ -105,8 +106,7 @@ private:
             text(at, bottom + 19, "middle", decimal_text(x, 0), false);
         }
         stroke({kLeft, top_}, {kLeft, bottom}, "#000000");
-        text((kLeft + kRight) / 2, bottom + 37, "middle", "arrived GPU demand, % of the capacity",
-             false);
+        text((kLeft + kRight) / 2, bottom + 37, "middle", panel.below, false);
     }
 
     void draw_line(const Panel& panel, std::size_t index, std::vector<Dot>& ends) {
@@ -200,22 +200,49 @@ Panel close_up(Panel panel) {
     return panel;
 }
 
+Panel panel_of(std::span<const ChurnOutcome> outcomes, bool nodes) {
+    Panel panel;
+    panel.title =
+        nodes ? "Nodes with GPUs that are wholly free, %" : "Allocated GPU, % of the capacity";
+    panel.below = "time, in mean lifetimes of a task";
+    double most = 1;
+    for (const ChurnOutcome& outcome : outcomes) {
+        Line line{.name = std::string(placement::to_text(outcome.policy)), .dots = {}};
+        for (const ChurnPoint& point : outcome.curve) {
+            most = std::max(most, point.time);
+            line.dots.push_back({point.time, 100 * (nodes ? point.free_nodes : point.allocated)});
+        }
+        panel.lines.push_back(std::move(line));
+    }
+    panel.x = {.least = 0, .most = most, .step = step_for(most)};
+    return panel;
+}
+
+void draw_panels(std::ostream& out, std::string_view title, std::span<const Panel> panels) {
+    const double height = kPanel * static_cast<double>(panels.size());
+    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << px(kWidth) << "\" height=\""
+        << px(height) << "\" viewBox=\"0 0 " << px(kWidth) << ' ' << px(height)
+        << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+        << "<title>" << title << "</title>\n"
+        << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    for (std::size_t i = 0; i < panels.size(); ++i) {
+        Drawing(out, kPanel * static_cast<double>(i)).draw(panels[i]);
+    }
+    out << "</svg>\n";
+}
+
 }  // namespace
 
 void draw_plot(std::ostream& out, std::span<const Outcome> outcomes) {
     std::vector<Panel> panels{panel_of(outcomes, false)};
     if (panels[0].x.most > 90) panels.push_back(close_up(panels[0]));
     panels.push_back(panel_of(outcomes, true));
-    const double height = kPanel * static_cast<double>(panels.size());
-    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << px(kWidth) << "\" height=\""
-        << px(height) << "\" viewBox=\"0 0 " << px(kWidth) << ' ' << px(height)
-        << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-        << "<title>GPU allocation and fragmentation over arrived load</title>\n"
-        << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-    for (std::size_t i = 0; i < panels.size(); ++i) {
-        Drawing(out, kPanel * static_cast<double>(i)).draw(panels[i]);
-    }
-    out << "</svg>\n";
+    draw_panels(out, "GPU allocation and fragmentation over arrived load", panels);
+}
+
+void draw_plot(std::ostream& out, std::span<const ChurnOutcome> outcomes) {
+    draw_panels(out, "GPU allocation and free nodes over time",
+                std::array{panel_of(outcomes, false), panel_of(outcomes, true)});
 }
 
 }  // namespace aliquot::sim::trace

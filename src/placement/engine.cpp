@@ -224,6 +224,8 @@ void Engine::commit() {
     for (const Change& change : kept) {
         if (change.kind == Change::Kind::kArrived)
             state_->learn(*change.arrived);
+        else if (change.kind == Change::Kind::kRefused)
+            state_->note_refused(*change.arrived);
         else if (change.kind == Change::Kind::kRearranged)
             for (const auto& [id, before] : change.together) state_->ranking.drop(before.kind);
         else if (change.kind != Change::Kind::kPlaced)

@@ -151,7 +151,8 @@ std::string fields_of(const Request& request) {
 std::string fields_of(std::span<const TaskType> types) {
     std::string all = field("types", static_cast<std::int64_t>(types.size()));
     for (const TaskType& type : types)
-        all += field("popularity", exact(type.popularity)) + fields_of(type.request);
+        all += field("popularity", exact(type.popularity)) + field("seldom", exact(type.seldom)) +
+               fields_of(type.request);
     return all;
 }
 
@@ -385,6 +386,7 @@ std::vector<TaskType> FieldReader::types() {
     for (std::int64_t left = number("types", 0, kMostItems); left > 0 && error_.empty(); --left) {
         TaskType type;
         type.popularity = real("popularity", 0, 1);
+        type.seldom = real("seldom", 0, 1);
         type.request = request();
         types.push_back(std::move(type));
     }

@@ -41,6 +41,12 @@ struct alignas(64) Node {
     [[nodiscard]] bool same_state(unsigned a, unsigned b) const {
         return milli[a] == milli[b] && is_mig(a) == is_mig(b) && free_mib(a) == free_mib(b);
     }
+    /// A device of a lower index is in the same state.
+    [[nodiscard]] bool is_like_earlier(unsigned device) const {
+        for (unsigned i = 0; i < device; ++i)
+            if (same_state(i, device)) return true;
+        return false;
+    }
     [[nodiscard]] bool is_mig(unsigned device) const { return ((mig_devices >> device) & 1U) != 0; }
     [[nodiscard]] bool is_whole(unsigned device) const {
         return milli[device] == kWholeGpu &&

@@ -2,10 +2,12 @@
 // Our policy. A node is worth what the target workload could still do with it; a placement costs the
 // worth it takes away beyond its own size. Integers only; see docs/internals/placement.md.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "placement/large_tasks.h"
 #include "placement/scorer.h"
 #include "placement/type_table.h"
 
@@ -28,7 +30,9 @@ struct Worth {
 class Own final : public Scorer {
 public:
     explicit Own(const Weights& weights)
-        : weights_(weights), scarcity_(static_cast<int>(std::lround(weights.scarcity * 4))) {}
+        : weights_(weights),
+          scarcity_(static_cast<int>(std::lround(weights.scarcity * 4))),
+          large_(weights) {}
 
     void reset(const NodeTable& node_table, std::span<const TaskType> types) override {
         node_table_ = &node_table;
@@ -50,14 +54,14 @@ public:
     }
 
     Key key(const Node& node, NodeId id, const Shape& shape) override {
-        std::int64_t cost = choose(node, shape).cost + fixed_cost(node, id, shape);
+        std::int64_t cost = choose(node, shape).cost + fixed_cost(node, id) + drain_cost(node);
         cost += static_cast<std::int64_t>(node.position) * order_step_ >> 16U;
         return static_cast<Key>(-std::clamp<std::int64_t>(cost, -kMostKey, kMostKey));
     }
 
     Spot spot(const Node& node, NodeId /*id*/, const Shape& shape) override {
         if (shape.gpus == 0) return {};
-        if (shape.is_whole()) return linked_spot(node, shape);
+        if (shape.is_whole()) return linked_spot(*node_table_, node, shape);
         Spot spot{.count = 1};
         spot.device[0] = static_cast<std::uint8_t>(choose(node, shape).device);
         return spot;
@@ -65,9 +69,11 @@ public:
 
     Breakdown breakdown(const Node& node, NodeId id, const Shape& shape) override;
 
-    void leaving(const Node& node, const Shape& /*shape*/, int /*sign*/, NodeId /*id*/) override {
+    void leaving(const Node& node, const Shape& shape, int sign, NodeId /*id*/) override {
         count_room(node, -1);
+        large_.changed(shape, sign);
     }
+    void refused(const Shape& shape) override { large_.refused(shape); }
     void entered(const Node& node, NodeId /*id*/) override {
         count_room(node, 1);
         if (++changes_ % kChangesPerLook == 0) price_again(false);
@@ -76,16 +82,18 @@ public:
     [[nodiscard]] std::uint32_t epoch() const override { return epoch_; }
 
     std::uint32_t save() override {
-        saved_.push_back({changes_, epoch_, resets_, prices_});
+        saved_.push_back({changes_, epoch_, resets_, large_.recent(), prices_, drain_});
         return static_cast<std::uint32_t>(saved_.size() - 1);
     }
     void restore(std::uint32_t saved) override {
         const Saved& was = saved_[saved];
         changes_ = was.changes;
+        large_.set_recent(was.recent);
         if (resets_ != was.resets) {  // prices of another workload: no use any more
             price_again(true);
         } else if (epoch_ != was.epoch) {
             prices_ = was.prices;
+            drain_ = was.drain;
             epoch_ =
                 ++last_epoch_;  // the same prices under a new number: nothing stale is taken for it
         }
@@ -106,7 +114,9 @@ private:
         std::uint32_t changes = 0;
         std::uint32_t epoch = 0;
         std::uint32_t resets = 0;
+        LargeTasks::Recent recent;
         std::vector<std::int64_t> prices;
+        std::vector<std::int64_t> drain;
     };
 
     /// What a part-filled device state would be after the shape took its part.
@@ -231,7 +241,7 @@ private:
         Choice best;
         bool any = false;
         for (unsigned i = 0; i < node.devices; ++i) {
-            if (!NodeTable::device_fits(node, i, shape) || same_as_earlier(node, i)) continue;
+            if (!NodeTable::device_fits(node, i, shape) || node.is_like_earlier(i)) continue;
             Spot spot{.count = 1};
             spot.device[0] = static_cast<std::uint8_t>(i);
             const std::int64_t cost =
@@ -244,12 +254,6 @@ private:
         return best;
     }
 
-    static bool same_as_earlier(const Node& node, unsigned device) {
-        for (unsigned i = 0; i < device; ++i)
-            if (node.same_state(i, device)) return true;
-        return false;
-    }
-
     std::int64_t price_cost(NodeId id) const {
         return std::llround(weights_.price * node_table_->spec(id).milli_price_per_hour / 1000.0 *
                             (1 << kKeyBits));
@@ -257,15 +261,23 @@ private:
     std::int64_t power_cost(NodeId id) const {
         return std::llround(weights_.power * node_table_->spec(id).idle_watts * (1 << kKeyBits));
     }
+    [[nodiscard]] std::int64_t drain_cost(const Node& node) const {
+        // An empty one is in the slots already.
+        if (node.devices < 2 || node.live == 0) return 0;
+        return LargeTasks::of_next(drain_[drain_index(node)], node.live);
+    }
+    static std::size_t drain_index(const Node& node) {
+        return std::size_t{node.model} * (kMostDevices + 1) + node.devices;
+    }
     /// Waking an idle node costs its price and its idle power.
-    [[nodiscard]] std::int64_t fixed_cost(const Node& node, NodeId id,
-                                          const Shape& /*shape*/) const {
+    [[nodiscard]] std::int64_t fixed_cost(const Node& node, NodeId id) const {
         return node.live == 0 ? price_cost(id) + power_cost(id) : 0;
     }
 
-    Spot linked_spot(const Node& node, const Shape& shape) const;
     void count_room(const Node& node, int sign);
     void price_again(bool adopt);
+    [[nodiscard]] double price_of_large(unsigned index) const;
+    [[nodiscard]] std::vector<std::int64_t> worth_of_drained() const;
 
     static constexpr std::uint64_t kEpochStep = 0xA24BAED4963EE407ULL;
 
@@ -277,7 +289,9 @@ private:
     std::vector<std::int64_t> usable_weight_;  // per type and milli
     std::vector<std::int64_t> prices_;         // per type and slot
     std::vector<std::int64_t> in_cluster_;     // slots per type, all nodes
-    std::int64_t free_ = 0;                    // milli, all nodes
+    std::vector<std::int64_t> drain_;  // by drain_index(): what one more task on such a node costs
+    LargeTasks large_;
+    std::int64_t free_ = 0;  // milli, all nodes
     std::int64_t order_step_ = 0;
     std::uint32_t changes_ = 0;
     std::uint32_t epoch_ = 0;
@@ -312,7 +326,8 @@ void Own::price_again(bool adopt) {
                        : weights_.scarcity_most;
         const double each =
             type.nested > 0 ? weights_.packing / type.nested * rarity * type.weight * type.size : 0;
-        fresh[i] = std::llround(std::min(each, kMostPrice) * (1 << kWeightBits));
+        fresh[i] =
+            std::llround(std::min(each + price_of_large(i), kMostPrice) * (1 << kWeightBits));
         if (prices_.empty()) continue;
         moved += std::abs(fresh[i] - prices_[i]);
         all += prices_[i];
@@ -320,40 +335,33 @@ void Own::price_again(bool adopt) {
     adopt = adopt || static_cast<double>(moved) > kLetBe * static_cast<double>(all);
     if (!adopt) return;
     prices_ = std::move(fresh);
+    drain_ = worth_of_drained();
     epoch_ = ++last_epoch_;
 }
 
-/// Whole GPUs out of as few link groups as possible, small remainders first.
-Spot Own::linked_spot(const Node& node, const Shape& shape) const {
-    const NodeId id = static_cast<NodeId>(&node - &node_table_->node(0));
-    if (shape.gpus == 1 || id >= node_table_->size()) return lowest_spot(node, shape);
-    const auto& group = node_table_->spec(id).link_group;
-    std::array<unsigned, 256> free{};
-    for (unsigned i = 0; i < node.devices; ++i) free[group[i]] += node.is_whole(i) ? 1U : 0U;
-    Spot spot;
-    std::uint32_t taken = 0;
-    while (spot.count < shape.gpus) {
-        const unsigned wanted = shape.gpus - spot.count;
-        unsigned best = 256;
-        for (unsigned g = 0; g < 256; ++g) {
-            if (free[g] == 0) continue;
-            const bool enough = free[g] >= wanted;
-            const bool best_enough = best < 256 && free[best] >= wanted;
-            if (best == 256 || (enough && (!best_enough || free[g] < free[best])) ||
-                (!enough && !best_enough && free[g] > free[best]))
-                best = g;
+double Own::price_of_large(unsigned index) const {
+    const TypeTable::Type& type = table_.type(index);
+    const double running = (type.popularity + type.seldom) *
+                           static_cast<double>(node_table_->capacity_milli()) /
+                           std::max(table_.mean_demand(), 1.0);
+    return large_.price(type.shape, type.size, running, in_cluster_[index]);
+}
+
+/// By drain_index(): what the slots for large tasks of an empty node are worth, once drained.
+std::vector<std::int64_t> Own::worth_of_drained() const {
+    std::vector<std::int64_t> worth(node_table_->model_count() * (kMostDevices + 1), 0);
+    for (std::size_t model = 0; model < node_table_->model_count(); ++model) {
+        for (unsigned devices = 2; devices <= kMostDevices; ++devices) {
+            double slots = 0;
+            for (const auto index : table_.model_at(model).types) {
+                const unsigned gpus = table_.type(index).shape.gpus;
+                if (gpus > 1 && gpus <= devices) slots += price_of_large(index) * (devices / gpus);
+            }
+            worth[model * (kMostDevices + 1) + devices] =
+                std::llround(large_.drained(slots, devices) * (1 << kKeyBits));
         }
-        for (unsigned i = 0; i < node.devices && spot.count < shape.gpus; ++i) {
-            if (group[i] != best || !node.is_whole(i)) continue;
-            taken |= 1U << i;
-            ++spot.count;
-        }
-        free[best] = 0;
     }
-    spot.count = 0;
-    for (unsigned i = 0; i < node.devices; ++i)
-        if (((taken >> i) & 1U) != 0) spot.device[spot.count++] = static_cast<std::uint8_t>(i);
-    return spot;
+    return worth;
 }
 
 Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
@@ -369,7 +377,8 @@ Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
         }
         const Worth after = worth_of(node, sums, node.cpu - shape.cpu);
         parts.fragmentation = (before.usable - after.usable) >> kWeightBits;
-        parts.packing = (before.room - after.room) >> kWeightBits;
+        parts.packing =
+            ((before.room - after.room) >> kWeightBits) + (drain_cost(node) >> kKeyBits);
         if (shape.is_share() || shape.mig)
             parts.waste = waste_of(node, shape, where.device[0]) >> kKeyBits;
     }

@@ -30,6 +30,10 @@ Weights default_weights() {
             .scarcity_most = 4.0,
             .size = -2.0,
             .waste = 1.25,
+            .whole = 1.0,
+            .whole_reserve = 0.7,
+            .whole_power = 3.0,
+            .drain = 0.5,
             .order = 160,
             .price = 20,
             .power = 0.25};

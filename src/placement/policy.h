@@ -28,7 +28,8 @@ std::optional<Policy> parse_policy(std::string_view word);
 std::span<const std::string_view> policy_words();
 
 /// Terms of the cost of Policy::kAliquot, which is "expected loss, in milli GPU". The defaults were
-/// tuned on seeds 42 and 43 of the traces default, cpu250, gpushare40, gpuspec33 and multigpu40.
+/// tuned on seeds 42 and 43 of the traces default, cpu250, gpushare40, gpuspec33 and multigpu40;
+/// those for tasks that come and go on seeds 1 and 2 of the first four and multigpu50.
 struct Weights {
     double fragmentation = 0;  // free milli that one more task of a type could no longer use
     double packing = 0;        // tasks of a type that no longer fit, times their size
@@ -36,9 +37,15 @@ struct Weights {
     double scarcity_most = 0;  // cap of that factor
     double size = 0;   // exponent of a type's size in its weight; negative: small ones count more
     double waste = 0;  // what of a device is expected to stay unused once filled at random
-    double order = 0;  // milli between the first and the last node in rank order
-    double price = 0;  // milli per currency unit and hour of a node that this task wakes up
-    double power = 0;  // milli per idle watt of a node that this task wakes up
+    double whole = 0;  // a slot for several whole GPUs, times its size, while tasks come and go
+    double whole_reserve =
+        0;                   // slots, of those that such tasks fill in a full cluster, below which
+                             // that counts in full
+    double whole_power = 0;  // exponent: how fast it fades when there are more
+    double drain = 0;        // of it: a node that becomes such a slot once its tasks end
+    double order = 0;        // milli between the first and the last node in rank order
+    double price = 0;        // milli per currency unit and hour of a node that this task wakes up
+    double power = 0;        // milli per idle watt of a node that this task wakes up
 };
 
 Weights default_weights();

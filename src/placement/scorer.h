@@ -33,6 +33,8 @@ public:
     /// Called before and after the node table changes one node.
     virtual void leaving(const Node& node, const Shape& shape, int sign, NodeId id);
     virtual void entered(const Node& node, NodeId id);
+    /// A request that fits nowhere was refused.
+    virtual void refused(const Shape& shape);
     /// Grows whenever all keys have to be computed again.
     [[nodiscard]] virtual std::uint32_t epoch() const { return 0; }
     /// Global state beside the node table, for undo.
@@ -49,6 +51,9 @@ std::unique_ptr<Scorer> make_own_scorer(const Weights& weights);
 Spot tightest_spot(const Node& node, const Shape& shape);
 /// The lowest fitting devices for whole GPUs.
 Spot lowest_spot(const Node& node, const Shape& shape);
+/// Whole GPUs out of as few link groups as possible, small remainders first. `node` is of `node_table`;
+/// of a copy the lowest ones.
+Spot linked_spot(const NodeTable& node_table, const Node& node, const Shape& shape);
 
 /// Values of node states, direct-mapped and bounded: a miss is computed again, never wrong.
 class StateMemo {

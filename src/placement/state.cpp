@@ -160,6 +160,7 @@ Result<Placement> Engine::State::place(const Request& request) {
     if (!kind) return std::move(kind).error();
     auto placement = choose(request, *kind, excluded_by(request.anti_affinity));
     if (!placement) {
+        note_refused(request);
         ranking.work_ahead();
         return placement;
     }
@@ -187,7 +188,7 @@ void Engine::State::undo_leaving(Change change) {
 }
 
 void Engine::State::undo(Change change) {
-    if (change.kind == Change::Kind::kArrived) return;
+    if (change.kind == Change::Kind::kArrived || change.kind == Change::Kind::kRefused) return;
     if (change.kind == Change::Kind::kRearranged) {
         departures -= change.together.size();
         for (const auto& [id, before] : change.together) leave(id);
@@ -203,6 +204,14 @@ void Engine::State::undo(Change change) {
         enter(change.id, std::move(change.before));
     }
     scorer->restore(change.scorer);
+}
+
+void Engine::State::note_refused(const Request& request) {
+    if (!recording) return scorer->refused(node_table.shape_of(request));
+    Change change;  // commit() tells it, undo forgets it
+    change.kind = Change::Kind::kRefused;
+    change.arrived = std::make_unique<Request>(request);
+    changes.push_back(std::move(change));
 }
 
 void Engine::State::learn(const Request& request) {

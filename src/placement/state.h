@@ -28,13 +28,15 @@ struct Change {
         kReleased,
         kMoved,
         kRearranged,
-        kArrived
+        kArrived,
+        kRefused
     } kind = Kind::kPlaced;
     PlacementId id = 0;
     Live before;                                         // of kReleased and kMoved
     std::uint32_t scorer = 0;                            // Scorer::save() before the change
     std::vector<std::pair<PlacementId, Live>> together;  // of kRearranged
-    std::unique_ptr<Request> arrived;  // of kArrived: not yet part of what was learned
+    // Of kArrived and kRefused: what engine and scorer have not learned of yet.
+    std::unique_ptr<Request> arrived;
 };
 
 struct Engine::State {
@@ -58,6 +60,7 @@ struct Engine::State {
     /// Those that left together are where they were; their kinds were held.
     void undo_leaving(Change change);
     void learn(const Request& request);
+    void note_refused(const Request& request);
     [[nodiscard]] Error no_room(const Request& request) const;
 
     Options options;

@@ -39,8 +39,9 @@ void TypeTable::reset(const NodeTable& node_table, std::span<const TaskType> typ
     types_.clear();
     by_memory_ = false;
     for (const TaskType& type : types.first(std::min<std::size_t>(types.size(), kMostTypes))) {
-        types_.push_back(
-            {.shape = node_table.shape_of(type.request), .popularity = type.popularity});
+        types_.push_back({.shape = node_table.shape_of(type.request),
+                          .popularity = type.popularity,
+                          .seldom = type.seldom});
         by_memory_ = by_memory_ || type.request.mib > 0;
     }
     rows_.clear();

@@ -22,6 +22,7 @@ public:
     struct Type {
         Shape shape;
         double popularity = 0;
+        double seldom = 0;  // TaskType::seldom
         double size =
             0;  // milli GPU of one task, all its GPUs; memory and MIG count by their larger part
         double weight = 0;  // of the type in a node's worth; all together 1
@@ -35,7 +36,7 @@ public:
 
     [[nodiscard]] unsigned count() const { return static_cast<unsigned>(types_.size()); }
     [[nodiscard]] const Type& type(unsigned index) const { return types_[index]; }
-    [[nodiscard]] double mean_demand() const { return mean_demand_; }
+    [[nodiscard]] double mean_demand() const { return mean_demand_; }  // milli GPU of a task
 
     /// The GPU types that one model may run; rows and sums of its nodes have one entry for each.
     struct Model {
@@ -47,6 +48,7 @@ public:
             plain{};  // row by free milli while memory plays no part
     };
     [[nodiscard]] const Model& model(const Node& node) const { return models_[node.model]; }
+    [[nodiscard]] const Model& model_at(std::size_t index) const { return models_[index]; }
 
     /// Sums over the devices of one node, one entry per type of its model.
     struct Sums {

@@ -32,6 +32,31 @@ auto order_of(const Request& request) {
                            request.mib, request.mig_profile);
 }
 
+/// One type for all that ask for as many whole GPUs of the same models.
+std::vector<TaskType> seldom_types(std::span<const std::pair<Request, double>> rest, double unit) {
+    using Key = std::pair<unsigned, std::string>;
+    std::map<Key, std::vector<const std::pair<Request, double>*>> groups;
+    for (const auto& one : rest)
+        if (one.first.gpus > 1) groups[{one.first.gpus, model_list(one.first)}].push_back(&one);
+    std::vector<TaskType> types;
+    for (auto& [key, group] : groups) {
+        std::sort(group.begin(), group.end(), [](const auto* a, const auto* b) {
+            return order_of(a->first) < order_of(b->first);
+        });
+        double all = 0;
+        for (const auto* one : group) all += one->second;
+        double covered = 0;
+        const Request* median = nullptr;
+        for (const auto* one : group) {
+            median = &one->first;
+            covered += one->second;
+            if (covered * 2 >= all) break;
+        }
+        types.push_back({.request = *median, .popularity = 0, .seldom = all * unit});
+    }
+    return types;
+}
+
 std::vector<TaskType> most_popular(std::vector<std::pair<Request, double>> shapes, double share) {
     std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) {
         if (a.second != b.second) return a.second > b.second;
@@ -43,13 +68,15 @@ std::vector<TaskType> most_popular(std::vector<std::pair<Request, double>> shape
     const double wanted = share * 100.0 * total / 100.0;
     double covered = 0;
     std::vector<TaskType> types;
-    for (auto& [shape, weight] : shapes) {
+    for (const auto& [shape, weight] : shapes) {
         if (covered >= wanted) break;
         covered += weight;
-        types.push_back({std::move(shape), weight / total});
+        types.push_back({.request = shape, .popularity = weight / total});
     }
-    if (types.size() < shapes.size())
-        for (TaskType& type : types) type.popularity /= covered / total;
+    if (types.size() == shapes.size()) return types;
+    for (TaskType& type : types) type.popularity /= covered / total;
+    const auto rest = std::span(shapes).subspan(types.size());
+    for (TaskType& type : seldom_types(rest, 1 / covered)) types.push_back(std::move(type));
     return types;
 }
 

@@ -14,10 +14,14 @@ namespace aliquot::placement {
 struct TaskType {
     Request request;        // memory_mib, selector, tolerations and anti_affinity are not looked at
     double popularity = 0;  // sum over a workload: 1
+    /// Of several whole GPUs and too seldom to be typical: then `popularity` is 0 and this says how
+    /// popular it is. Fragmentation does not look at it; Policy::kAliquot keeps nodes for it.
+    double seldom = 0;
 };
 
 /// The most popular kinds of task that together make `share` of all (0.95: the paper's choice),
-/// most popular first; the rest is left out and popularities are scaled to a sum of 1.
+/// most popular first; popularities are scaled to a sum of 1. Of the rest, kinds of several whole GPUs
+/// follow as TaskType::seldom, one for each number of GPUs and list of models, with the median CPU.
 /// tasks    each with its weight (a count); equal shapes are added up
 std::vector<TaskType> typical_types(std::span<const std::pair<Request, double>> tasks,
                                     double share = 0.95);

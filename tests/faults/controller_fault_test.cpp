@@ -90,7 +90,8 @@ protected:
                 "resource":{"group":"","version":"v1","resource":"pods"},"object":{"metadata":
                 {"annotations":{"aliquot.dev/gpu-count":"1"}},
                 "spec":{"containers":[{"name":"main"}]}}}})";
-            http::TestClient client(number_behind("webhook_port="), http::TestClient::TlsSettings{});
+            http::TestClient client(number_behind("webhook_port="),
+                                    http::TestClient::TlsSettings{});
             const std::string body = kBody;
             client.send(
                 "POST /mutate/pods HTTP/1.1\r\nHost: a\r\nContent-Type: application/json"
@@ -132,9 +133,16 @@ protected:
         const auto exit = world.controller->terminate(30s);
         EXPECT_EQ(exit.code, 0) << world.output();
         EXPECT_EQ(exit.signal, 0) << world.output();
-        EXPECT_THAT(world.files(), IsEmpty());
+        auto calls = lines_of(world.directory.path() / "log");
+        // How many calls come before differs from run to run: it may have been the removal that failed.
+        const bool at_removal = fault.number > 0 && fault.number <= calls.size() &&
+                                calls.size() - fault.number < 4 &&
+                                calls[fault.number - 1].starts_with("open /");
+        if (!at_removal) {
+            EXPECT_THAT(world.files(), IsEmpty());
+        }
         world.controller.reset();
-        return lines_of(world.directory.path() / "log");
+        return calls;
     }
 };
 

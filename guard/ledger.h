@@ -140,7 +140,8 @@ private:
     void unlock(std::uint16_t generation);
     void free_of(unsigned index);
     [[nodiscard]] unsigned high() const;
-    [[nodiscard]] int reopen() const;
+    [[nodiscard]] int probe() const;
+    [[nodiscard]] int reopen(std::uint64_t patience_ns = 0) const;
     void set_limits(Device& device, unsigned container_index);
     [[nodiscard]] unsigned foreign_place() const;
 
@@ -150,6 +151,7 @@ private:
     unsigned slot_ = kNone;
     std::uint64_t patience_ns_ = 1'000'000'000;  // for a lock whose holder lives
     std::uint64_t own_pid_namespace_ = 0;        // inode; 0: not known
+    bool is_handed_ = false;                     // memory of the agent's
     bool private_ = false;  // nobody but this process and its forks: liveness goes by pid
     std::atomic<std::uint64_t> truth_seen_{0};
     std::atomic<std::uint64_t> reaped_ticks_{0};
@@ -159,7 +161,12 @@ private:
 
 /// A random number, not 0.
 std::uint64_t random_number();
-/// Field 22 of /proc/PID/stat; 0: not known.
-std::uint64_t start_time_of(int pid);
+
+/// Of /proc/PID/stat.
+struct ProcessStat {
+    bool has_ended = false;        // and waits for its parent to look
+    std::uint64_t start_time = 0;  // field 22; 0: not known
+};
+ProcessStat stat_of(int pid);
 
 }  // namespace aliquot::guard

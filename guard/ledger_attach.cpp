@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "guard/figures.h"
+#include "guard/hand_over.h"
 #include "guard/kernel.h"
 #include "guard/ledger.h"
 
@@ -11,6 +12,10 @@ namespace aliquot::guard {
 namespace {
 
 constexpr std::uint64_t kMakingLock = abi::kSlotLockOffset - 1;
+/// An agent that is exchanged for another one is away for seconds.
+constexpr std::uint64_t kPatienceForAgent = 20'000'000'000;
+constexpr const char* kNoAgent =
+    "the agent of this node does not hand out the ledger (waited 20 s for it)";
 constexpr int kMakingTries = 200;
 constexpr std::uint64_t kBetweenTries = 5'000'000;  // ns
 
@@ -81,6 +86,17 @@ const char* reserve(int file) {
     return fill_with_zeros(file);
 }
 
+/// For an agent that starts anew: there is no file by which it could find this memory again. High,
+/// where no program expects its own, and never used by us: a program that closes it loses nothing.
+/// Opened once more, so that a child which inherits it does not hold its parent's slot.
+void keep_open(int file) {
+    const int own = open_again(file);
+    if (own < 0) return;
+    for (const long lowest : {1000L, 200L})
+        if (kernel::call(SYS_fcntl, own, F_DUPFD_CLOEXEC, lowest) >= 0) break;
+    kernel::close(own);
+}
+
 std::uint64_t inode_of_pid_namespace() {
     char target[64] = {};
     const long length = kernel::call(SYS_readlinkat, AT_FDCWD, kernel::as_long("/proc/self/ns/pid"),
@@ -104,7 +120,7 @@ std::uint64_t random_number() {
     return number == 0 ? 1 : number;
 }
 
-std::uint64_t start_time_of(int pid) {
+ProcessStat stat_of(int pid) {
     char path[32] = "/proc/";
     unsigned at = 6;
     char digits[12];
@@ -114,21 +130,27 @@ std::uint64_t start_time_of(int pid) {
     while (count != 0) path[at++] = digits[--count];
     std::memcpy(path + at, "/stat", 6);
     const int file = kernel::open(path, O_RDONLY);
-    if (file < 0) return 0;
+    if (file < 0) return {};
     char text[1024];
     const long length = kernel::call(SYS_read, file, kernel::as_long(text), sizeof text - 1);
     kernel::close(file);
-    if (length <= 0) return 0;
+    if (length <= 0) return {};
     text[length] = '\0';
+    ProcessStat stat;
     // The second field is the program's name in brackets, whatever that is.
     const char* cursor = std::strrchr(text, ')');
-    for (unsigned field = 2; cursor != nullptr && field < 22; ++field)
+    for (unsigned field = 3; cursor != nullptr; ++field) {
         cursor = std::strchr(cursor + 1, ' ');
-    if (cursor == nullptr) return 0;
-    std::uint64_t value = 0;
-    for (++cursor; *cursor >= '0' && *cursor <= '9'; ++cursor)
-        value = value * 10 + static_cast<unsigned>(*cursor - '0');
-    return value;
+        if (cursor == nullptr) break;
+        std::uint64_t value = 0;
+        for (const char* digit = cursor + 1; *digit >= '0' && *digit <= '9'; ++digit)
+            value = value * 10 + static_cast<unsigned>(*digit - '0');
+        // Its first thread may have ended while others go on.
+        if (field == 3) stat.has_ended = cursor[1] == 'Z' || cursor[1] == 'X';
+        if (field == 20 && value > 1) stat.has_ended = false;
+        if (field == 22) stat.start_time = value;
+    }
+    return stat;
 }
 
 const char* Ledger::attach(const Settings& settings) {
@@ -163,9 +185,18 @@ const char* Ledger::attach_ledger(const char* path) {
     if (file >= 0)
         kernel::call(SYS_fchmod, file, kAnyUser);
     else
-        file = kernel::open(path, O_RDWR | O_NONBLOCK);
+        file = open_or_receive(path, kPatienceForAgent);
+    if (file == -ECONNREFUSED) return kNoAgent;
     if (file < 0) return "the ledger cannot be opened for writing";
-    const char* problem = reserve(file);
+    // Memory of the agent's is as large as it is for ever, and the kernel finds room for it.
+    constexpr long kFixed = F_SEAL_SHRINK | F_SEAL_GROW;
+    const long seals = kernel::call(SYS_fcntl, file, F_GET_SEALS);
+    is_handed_ = seals >= 0 && (seals & kFixed) == kFixed;
+    const char* problem = nullptr;
+    if (!is_handed_)
+        problem = reserve(file);
+    else if (kernel::size_of(file) != static_cast<long>(sizeof(abi::Ledger)))
+        problem = "the ledger is not of this guard's layout";
     auto* ledger = problem == nullptr ? map_all<abi::Ledger>(file, true) : nullptr;
     if (problem == nullptr && ledger == nullptr) problem = "the ledger cannot be mapped";
     // A slot is alive by a lock: without them every process would be taken for dead.
@@ -200,9 +231,9 @@ bool Ledger::is_fail_open(const Settings& settings) const {
     return config_says || (!settings.mounted && settings.fail_open);
 }
 
-int Ledger::reopen() const {
+int Ledger::reopen(std::uint64_t patience_ns) const {
     if (private_) return -1;
-    const int file = kernel::open(settings_->ledger, O_RDWR | O_NONBLOCK);
+    const int file = open_or_receive(settings_->ledger, patience_ns);
     if (file < 0) return -1;
     // A program may have changed its root: is it still the same file?
     std::uint64_t region = 0;
@@ -230,7 +261,7 @@ bool Ledger::enter(std::uint16_t generation, std::uint64_t owner) {
     for (abi::SlotDevice& device : slot.devices)
         device.contexts.store(0, std::memory_order_relaxed);
     slot.truth_from.store(0, std::memory_order_relaxed);
-    slot.start_time = start_time_of(kernel::own_pid());
+    slot.start_time = stat_of(kernel::own_pid()).start_time;
     slot.pid_namespace = own_pid_namespace_ = inode_of_pid_namespace();
     slot.owner.store(owner, std::memory_order_release);
     if (high() <= slot_ && !put(ledger_->slots_high, generation, slot_ + 1)) return false;
@@ -241,7 +272,7 @@ const char* Ledger::join() {
     if (joined()) return nullptr;
     int file = -1;
     if (!private_) {
-        file = reopen();
+        file = reopen(kPatienceForAgent);
         if (file < 0) return "the ledger cannot be opened again";
     }
     const int pid = kernel::own_pid();
@@ -269,6 +300,7 @@ const char* Ledger::join() {
         void* anchor = kernel::map(kPage, PROT_NONE, MAP_SHARED, file, 0);
         if (anchor != nullptr)
             kernel::call(SYS_madvise, kernel::as_long(anchor), kPage, MADV_DONTFORK);
+        if (is_handed_) keep_open(file);
         kernel::close(file);
         if (anchor == nullptr) return "the ledger's lock cannot be kept";
     }

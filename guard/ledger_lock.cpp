@@ -55,7 +55,7 @@ std::uint16_t Ledger::lock() {
         holder = seen;
         looked = now;
         const unsigned index = (seen & abi::kLockHolder) - 1;
-        if (file < 0) file = reopen();
+        if (file < 0) file = probe();
         const bool dead = index != slot_ && (index >= abi::kRegionSlots || !is_alive(index, file));
         if (!dead && !(still && now - since > patience_ns_)) continue;
         const auto next = static_cast<Generation>(lock_generation(word) + 1);
@@ -110,6 +110,18 @@ void Ledger::free_of(unsigned index) {
     kernel::wake(ledger_->lock, 1, true);
 }
 
+/// A descriptor to ask who lives; below 0: to be known by pids. The agent is asked for one only where
+/// pids do not tell: it has more to do than to answer every process of every container.
+int Ledger::probe() const {
+    if (!is_handed_) return reopen();
+    const unsigned end = high();
+    for (unsigned i = 0; i < end; ++i) {
+        const abi::Slot& slot = ledger_->slots[i];
+        if (value(slot.owner) != 0 && slot.pid_namespace != own_pid_namespace_) return reopen();
+    }
+    return own_pid_namespace_ != 0 ? -1 : reopen();
+}
+
 bool Ledger::is_alive(unsigned index, int descriptor) const {
     const abi::Slot& slot = ledger_->slots[index];
     const bool ours =
@@ -121,8 +133,9 @@ bool Ledger::is_alive(unsigned index, int descriptor) const {
     const int pid = static_cast<int>(value(slot.owner) >> 32);
     if (pid == 0) return true;  // it is about to join
     if (kernel::call(SYS_kill, pid, 0) == -ESRCH) return false;
-    const std::uint64_t start = start_time_of(pid);
-    return start == 0 || slot.start_time == 0 || start == slot.start_time;
+    const ProcessStat stat = stat_of(pid);
+    if (stat.has_ended) return false;
+    return stat.start_time == 0 || slot.start_time == 0 || stat.start_time == slot.start_time;
 }
 
 bool Ledger::clear_slot(std::uint16_t generation, unsigned index) {
@@ -169,7 +182,7 @@ bool Ledger::reap_with(std::uint16_t generation, int descriptor) {
 }
 
 void Ledger::reap() {
-    const int file = reopen();
+    const int file = probe();
     for (bool done = false; !done;) {
         const Locked locked(*this);
         done = reap_with(locked.generation, file);
@@ -186,7 +199,7 @@ void Ledger::reap_sometimes() {
 }
 
 std::uint64_t Ledger::used_by_the_living(unsigned place) const {
-    const int file = reopen();
+    const int file = probe();
     std::uint64_t used = 0;
     for (unsigned i = 0; i < high(); ++i) {
         const abi::Slot& slot = ledger_->slots[i];

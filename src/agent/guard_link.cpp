@@ -50,11 +50,13 @@ GuardLink::GuardLink(const os::Root& root, os::Clock& clock, Sources sources, Op
       regions_(root, {.library = std::move(options.library),
                       .library_base = options.library_base,
                       .regions = std::move(options.regions)}),
+      ledgers_(root, proc_, regions_.directory()),
       broker_(root, proc_, regions_.directory(), regions_.list().empty()),
       contexts_(root, options.library_base + "/contexts", sources.observations),
       measuring_({.proc = proc_,
                   .clock = clock,
                   .regions = regions_,
+                  .ledgers = ledgers_,
                   .broker = broker_,
                   .events = events_,
                   .contexts = contexts_},
@@ -79,14 +81,14 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
     }
     const auto made = regions_.make(std::move(record), settings);
     if (!made) return made.error();
+    if (const auto connected = ledgers_.connect(*made); !connected) {
+        (void)regions_.remove(made->id);
+        return connected.error();
+    }
     broker_.connect(made->id);
     const std::string guard = regions_.directory().guard_path(made->id);
     const std::string library = regions_.library(made->library);
     grant.mounts.push_back({.container_path = abi::kGuardDirectory, .host_path = guard});
-    grant.mounts.push_back(
-        {.container_path = std::string(abi::kGuardDirectory) + "/" + abi::kLedgerFile,
-         .host_path = guard + "/" + abi::kLedgerFile,
-         .read_only = false});
     grant.mounts.push_back(
         {.container_path = guard_region::kLibraryDirectory, .host_path = library});
     grant.mounts.push_back(

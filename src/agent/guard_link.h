@@ -13,6 +13,7 @@
 #include "agent/context_book.h"
 #include "agent/guard_broker.h"
 #include "agent/guard_events.h"
+#include "agent/guard_ledgers.h"
 #include "agent/guard_measuring.h"
 #include "agent/guard_regions.h"
 #include "grant/grant.h"
@@ -59,6 +60,7 @@ private:
     os::Root proc_;  // root, or the machine's own where root has no /proc
     std::atomic<bool> fail_open_{false};
     GuardRegions regions_;
+    GuardLedgers ledgers_;
     GuardBroker broker_;
     GuardEvents events_;
     ContextBook contexts_;

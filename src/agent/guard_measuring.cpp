@@ -14,6 +14,7 @@ namespace aliquot::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenNamings{2000};
+constexpr std::chrono::seconds kBetweenRecoveries{10};
 
 guard_region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
     return config.kill ? guard_region::WatchdogPolicy::kKill
@@ -22,12 +23,6 @@ guard_region::WatchdogPolicy policy_of(const sharing::GuardConfig& config) {
 
 guard_region::Slack slack_of(const sharing::GuardConfig& config) {
     return {.percent = config.slack_percent, .bytes = config.slack_bytes};
-}
-
-std::string real_path(const std::filesystem::path& path) {
-    std::error_code problem;
-    const auto real = std::filesystem::weakly_canonical(path, problem);
-    return problem ? path.native() : real.native();
 }
 
 std::string name_of(const guard_region::Record& record) {
@@ -59,7 +54,7 @@ GuardMeasuring::GuardMeasuring(Parts parts, Sources sources, Options options)
     : parts_(parts),
       sources_(std::move(sources)),
       options_(options),
-      processes_(parts_.proc, real_path(parts_.regions.directory().place())),
+      processes_(parts_.proc, parts_.regions.directory().real_place()),
       meter_(sources_.sensors, processes_),
       watchdog_(guard_region::WatchdogPolicy::kReport, {}) {
     if (sources_.owner_of) {
@@ -79,7 +74,9 @@ void GuardMeasuring::apply(const sharing::GuardConfig& config, const sharing::Of
 
 void GuardMeasuring::run(const std::stop_token& stop) {
     std::vector<std::string> ids;
-    for (guard_region::Record& record : parts_.regions.list()) ids.push_back(std::move(record.id));
+    const std::vector<guard_region::Record> records = parts_.regions.list();
+    for (const guard_region::Record& record : records) ids.push_back(record.id);
+    if (!ids.empty()) parts_.ledgers.recover(records);
     if (!ids.empty()) parts_.broker.recover(ids);
     do {
         track_new();
@@ -90,7 +87,22 @@ void GuardMeasuring::run(const std::stop_token& stop) {
     } while (parts_.clock.sleep_for(options_.between_looks, stop));
 }
 
+/// Takes up the ledgers of regions that have none after a while.
+void GuardMeasuring::recover_again() {
+    const os::TimePoint now = parts_.clock.now();
+    if (now < next_recovery_) return;
+    next_recovery_ = now + kBetweenRecoveries;
+    const auto settled =
+        std::chrono::duration_cast<std::chrono::microseconds>(
+            (std::chrono::system_clock::now() - kBetweenRecoveries).time_since_epoch())
+            .count();
+    std::vector<guard_region::Record> records = parts_.regions.list();
+    std::erase_if(records, [&](const auto& one) { return one.created_us > settled; });
+    if (!records.empty()) parts_.ledgers.recover(records);
+}
+
 void GuardMeasuring::track_new() {
+    bool lost = false;
     const guard_region::Directory& directory = parts_.regions.directory();
     for (guard_region::Record& record : parts_.regions.list()) {
         if (tracked_.contains(record.id)) continue;
@@ -101,7 +113,13 @@ void GuardMeasuring::track_new() {
         const std::string id = record.id;
         Tracked fresh{.record = std::move(record), .since = now, .last_held = now};
         auto config = guard_region::ConfigFile::open(directory.file(id, abi::kConfigFile));
-        auto ledger = guard_region::LedgerFile::open(directory.file(id, abi::kLedgerFile));
+        auto ledger = parts_.ledgers.open(id);
+        // One that is being made, or that recover() has found no room for.
+        if (config && !ledger && ledger.error().code == ErrorCode::kNotFound &&
+            fresh.record.ledger != 0) {
+            lost = true;
+            continue;
+        }
         if (config && ledger) {
             fresh.config = *std::move(config);
             fresh.ledger = *std::move(ledger);
@@ -121,6 +139,7 @@ void GuardMeasuring::track_new() {
         tracked_.emplace(id, std::move(fresh));
         next_naming_ = std::min(next_naming_, now);
     }
+    if (lost) recover_again();
 }
 
 void GuardMeasuring::change_limits() {
@@ -215,6 +234,8 @@ void GuardMeasuring::look() {
     auto snapshot = std::make_shared<GuardSnapshot>();
     for (std::size_t i = 0; i < regions.size(); ++i) {
         Tracked& tracked = tracked_.at(regions[i].id);
+        // Before anybody is told of them: a counter that was told must not go back.
+        if (readings[i].ledger) parts_.ledgers.keep(regions[i].id, *readings[i].ledger);
         if (kernel_limit_) limit_by_kernel(tracked, readings[i]);
         const guard_region::Settings settings = settings_of(tracked);
         snapshot->regions.push_back(
@@ -356,6 +377,7 @@ void GuardMeasuring::collect() {
             ++entry;
             continue;
         }
+        parts_.ledgers.remove(entry->first);
         const auto removed = parts_.regions.remove(entry->first);
         if (!removed) log::warning("guard.not_removed", {{"why", removed.error().message}});
         log::info("guard.released", {{"container", name_of(tracked.record)}});

@@ -16,6 +16,7 @@
 #include "agent/context_book.h"
 #include "agent/guard_broker.h"
 #include "agent/guard_events.h"
+#include "agent/guard_ledgers.h"
 #include "agent/guard_regions.h"
 #include "agent/guard_snapshot.h"
 #include "gpu/hardware.h"
@@ -57,6 +58,7 @@ public:
         const os::Root& proc;  // for /proc
         os::Clock& clock;
         GuardRegions& regions;
+        GuardLedgers& ledgers;
         GuardBroker& broker;
         GuardEvents& events;
         ContextBook& contexts;
@@ -89,6 +91,7 @@ private:
 
     void run(const std::stop_token& stop);
     void track_new();
+    void recover_again();
     void change_limits();
     static void change_limits(Tracked& tracked, const sharing::Resource& resource);
     void look();
@@ -117,6 +120,7 @@ private:
     std::map<std::string, Tracked> tracked_;
     os::TimePoint next_collection_{};
     os::TimePoint next_naming_{};
+    os::TimePoint next_recovery_{};
     std::jthread thread_;  // last: it uses all the others
 };
 

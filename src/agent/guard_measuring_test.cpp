@@ -127,13 +127,13 @@ TEST_F(GuardMeasuringTest, ARegionStaysWhileAProcessOfItsContainerLives) {
     EXPECT_TRUE(eventually([&](const auto&) { return !fs::exists(guard_of(idle)); }));
 }
 
-TEST_F(GuardMeasuringTest, ALedgerThatIsCutShortIsAnEventAndNoCrash) {
+TEST_F(GuardMeasuringTest, ALedgerThatIsScribbledOverIsAnEventAndNoCrash) {
     start();
     grant::Grant grant = grant_of(kGiB, 25);
     const std::vector<std::string> ids{std::string(kGpu) + "::1"};
     ASSERT_TRUE(link_->complete("nvidia.com/gpu", ids, grant));
     ASSERT_TRUE(eventually([](const auto& seen) { return seen.regions.size() == 1; }));
-    fs::resize_file(guard_of(grant) / "ledger", 100);
+    guard_region::FakeTenant(guard_of(grant) / "ledger").ledger().magic = 1;
     EXPECT_TRUE(eventually([](const GuardSnapshot& seen) {
         return !seen.regions.at(0).problem.empty() && !seen.events.empty() &&
                seen.events.back().kind == GuardEvent::Kind::kLedger;

@@ -41,8 +41,6 @@ Result<Done> Directory::fill(const std::string& place, const Record& record,
     const std::filesystem::path guard = root_.resolve(place + std::string(kGuard));
     const auto config = ConfigFile::create(guard / abi::kConfigFile, settings);
     if (!config) return config.error();
-    const auto ledger = create_ledger(guard / abi::kLedgerFile, random_region());
-    if (!ledger) return ledger;
     return root_.write_atomically(place + std::string(kRecord), to_text(record), 0600);
 }
 
@@ -50,6 +48,7 @@ Result<Record> Directory::create(Record record, const Settings& settings) const 
     const auto made = root_.make_directories(base_, kRootOnly);
     if (!made) return made.error();
     record.id = new_id();
+    record.ledger = random_region();
     const std::string fresh = base_ + "/" + std::string(kUnfinished) + record.id;
     auto filled = fill(fresh, record, settings);
     std::error_code problem;
@@ -102,6 +101,12 @@ void Directory::sweep() const {
         if (!name.starts_with(kUnfinished)) continue;
         std::filesystem::remove_all(root_.resolve(base_ + "/" + name), problem);
     }
+}
+
+std::string Directory::real_place() const {
+    std::error_code problem;
+    const auto real = std::filesystem::weakly_canonical(place(), problem);
+    return problem ? place().native() : real.native();
 }
 
 std::string Directory::guard_path(const std::string& id) const {

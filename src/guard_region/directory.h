@@ -43,6 +43,8 @@ public:
     /// For system calls.
     [[nodiscard]] std::filesystem::path file(const std::string& id, std::string_view name) const;
     [[nodiscard]] std::filesystem::path place() const { return root_.resolve(base_); }
+    /// The same without symbolic links, as the kernel names mounts.
+    [[nodiscard]] std::string real_place() const;
     [[nodiscard]] const std::string& base() const { return base_; }
 
 private:

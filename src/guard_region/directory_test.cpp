@@ -38,8 +38,9 @@ TEST_F(DirectoryTest, ARegionIsCompleteAndFoundAgain) {
     EXPECT_EQ(listed[0], *made);
     EXPECT_EQ(regions_.guard_path(made->id), "/run/aliquot/regions/" + made->id + "/guard");
     EXPECT_TRUE(ConfigFile::open(regions_.file(made->id, abi::kConfigFile)));
-    EXPECT_TRUE(LedgerFile::open(regions_.file(made->id, abi::kLedgerFile)));
-    // Nobody but root comes to the ledger, which everybody may write, from the host's side.
+    EXPECT_NE(made->ledger, 0U);
+    // No file here is anybody's to make larger, and nobody but root comes here on the host's side.
+    EXPECT_FALSE(fs::exists(regions_.file(made->id, abi::kLedgerFile)));
     EXPECT_EQ(fs::status(directory_.path() / "run/aliquot/regions" / made->id).permissions(),
               fs::perms(0700));
 }

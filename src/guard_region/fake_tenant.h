@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <new>
@@ -14,6 +15,7 @@
 
 #include "abi/region.h"
 #include "base/descriptor.h"
+#include "guard_region/hand_over.h"
 #include "guard_region/processes.h"
 #include "guard_region/uuid.h"
 
@@ -23,8 +25,7 @@ namespace aliquot::guard_region {
 /// real guard writes only what is right and at its own time; here a test sets each figure of a ledger.
 class FakeTenant {
 public:
-    explicit FakeTenant(const std::filesystem::path& ledger)
-        : path_(ledger), file_(::open(ledger.c_str(), O_RDWR | O_CLOEXEC)) {
+    explicit FakeTenant(const std::filesystem::path& ledger) : path_(ledger), file_(open()) {
         void* const place = ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED,
                                    file_.get(), 0);
         if (place == MAP_FAILED) throw std::runtime_error("no ledger");
@@ -49,7 +50,7 @@ public:
     /// A process joins with slot `index` and lives until leave().
     void join(unsigned index, std::uint32_t pid, std::uint64_t start_time = 0,
               std::uint64_t pid_namespace = 0) {
-        Descriptor fd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+        Descriptor fd = open();
         struct flock lock {};
         lock.l_type = F_WRLCK;
         lock.l_whence = SEEK_SET;
@@ -79,6 +80,15 @@ public:
     }
 
 private:
+    /// The file, or what is handed over where a socket is.
+    [[nodiscard]] Descriptor open() const {
+        Descriptor fd(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+        if (fd || errno != ENXIO) return fd;
+        auto handed = receive_from(path_);
+        if (!handed) throw std::runtime_error(handed.error().message);
+        return *std::move(handed);
+    }
+
     std::filesystem::path path_;
     Descriptor file_;
     abi::Ledger* ledger_ = nullptr;

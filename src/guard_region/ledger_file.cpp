@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <random>
 
+#include "guard_region/hand_over.h"
 #include "os/root.h"
 
 namespace aliquot::guard_region {
@@ -51,6 +52,14 @@ std::uint64_t random_region() {
     }
 }
 
+bool write_ledger_head(int fd, std::uint64_t region) {
+    const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
+    static_assert(offsetof(abi::Ledger, size) == offsetof(abi::Ledger, abi) + 4);
+    return write_at(fd, &region, sizeof region, offsetof(abi::Ledger, region)) &&
+           write_at(fd, version, sizeof version, offsetof(abi::Ledger, abi)) &&
+           write_at(fd, &abi::kLedgerMagic, sizeof abi::kLedgerMagic, offsetof(abi::Ledger, magic));
+}
+
 Result<Done> create_ledger(const std::filesystem::path& file, std::uint64_t region) {
     const Descriptor fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kAnyUser));
     if (!fd || ::fchmod(fd.get(), kAnyUser) != 0) {
@@ -61,20 +70,18 @@ Result<Done> create_ledger(const std::filesystem::path& file, std::uint64_t regi
         ::unlink(file.c_str());
         return os::error_from_errno(full, file.native());
     }
-    const std::uint32_t version[2]{abi::kRegionAbi, sizeof(abi::Ledger)};
-    static_assert(offsetof(abi::Ledger, size) == offsetof(abi::Ledger, abi) + 4);
-    if (!write_at(fd.get(), &region, sizeof region, offsetof(abi::Ledger, region)) ||
-        !write_at(fd.get(), version, sizeof version, offsetof(abi::Ledger, abi)) ||
-        !write_at(fd.get(), &abi::kLedgerMagic, sizeof abi::kLedgerMagic,
-                  offsetof(abi::Ledger, magic))) {
-        return os::error_from_errno(errno, file.native());
-    }
+    if (!write_ledger_head(fd.get(), region)) return os::error_from_errno(errno, file.native());
     return Done{};
 }
 
 Result<LedgerFile> LedgerFile::open(const std::filesystem::path& file) {
     // O_NONBLOCK: what lies there may be a pipe that nobody writes.
     Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd && errno == ENXIO) {  // a socket
+        auto handed = receive_from(file);
+        if (!handed) return std::move(handed).error();
+        fd = *std::move(handed);
+    }
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return os::error_from_errno(errno, file.native());
     if (!S_ISREG(status.st_mode)) {

@@ -69,7 +69,7 @@ TEST_F(GuardAgentTest, TheWatchdogEndsOnlyWhoGoesAroundTheGuard) {
     for (os::Process* one : {&joined, &neighbour, &host}) one->signal(SIGKILL);
 }
 
-TEST_F(GuardAgentTest, ATenantThatCutsItsLedgerShortHarmsNobody) {
+TEST_F(GuardAgentTest, ATenantThatScribblesOverItsLedgerHarmsNobody) {
     write_config("3Gi");
     start_agent();
     const auto grant = admit("train");
@@ -78,12 +78,13 @@ TEST_F(GuardAgentTest, ATenantThatCutsItsLedgerShortHarmsNobody) {
     ASSERT_TRUE(eventually([&] { return named("train") && named("neighbour"); }));
     std::atomic<bool> stop{false};
     std::jthread hostile([&] {
-        const fs::path ledger = guard_of(*grant) / "ledger";
-        std::uintmax_t size = 1;
+        guard_region::FakeTenant tenant(guard_of(*grant) / "ledger");
+        auto* const bytes = reinterpret_cast<volatile unsigned char*>(&tenant.ledger());
+        std::size_t at = 1;
         while (!stop) {
-            size = size * 7 % 900'001;
-            fs::resize_file(ledger, size);
-            std::fstream(ledger).seekp(static_cast<std::streamoff>(size / 2)).write("garbage!", 8);
+            at = at * 7 % sizeof(abi::Ledger);
+            bytes[at] = static_cast<unsigned char>(at);
+            bytes[at % 16] = static_cast<unsigned char>(at >> 8U);  // of the head
         }
     });
     EXPECT_TRUE(eventually([&] { return happened("ledger", "ai/train/main"); }));

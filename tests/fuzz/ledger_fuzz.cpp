@@ -14,6 +14,7 @@
 #include "guard_region/processes.h"
 #include "guard_region/record.h"
 #include "guard_region/status.h"
+#include "guard_region/totals.h"
 #include "guard_region/truth.h"
 #include "guard_region/uuid.h"
 #include "guard_region/watchdog.h"
@@ -33,6 +34,10 @@ void read_texts(std::string_view text) {
     ContextEstimates again;
     again.read(estimates.to_text());
     if (again.to_text() != estimates.to_text()) std::abort();
+    if (const auto totals = parse_totals(text)) {
+        const auto same = parse_totals(to_text(*totals));
+        if (!same || *same != *totals) std::abort();
+    }
     const auto record = parse_record(text);
     if (!record) return;
     const auto same = parse_record(to_text(*record));

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+
+/// Memory for guards that is no file: whoever connects to a socket gets one byte with a descriptor,
+/// and the connection ends. Nobody waits for whoever does not take it.
+namespace aliquot::guard_region {
+
+/// Listens at `file`, for every user, in place of what is there. Non-blocking.
+/// errors   kPermission, kUnavailable, kInvalidInput: the name is too long
+Result<Descriptor> listen_at(const std::filesystem::path& file);
+
+/// Sends `memory`, opened once more: locks belong to the open file, so everybody gets their own.
+void hand_over(int connection, int memory);
+
+/// The other side: waits a second at most.
+/// errors   kUnavailable: nobody listens, or sends nothing
+Result<Descriptor> receive_from(const std::filesystem::path& file);
+
+}  // namespace aliquot::guard_region

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard_region/ledger_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "abi/region.h"
+#include "guard_region/ledger_file.h"
+#include "guard_region/uuid.h"
+
+namespace aliquot::guard_region {
+namespace {
+
+constexpr char kMemoryName[] = "aliquot-ledger";
+constexpr unsigned kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+bool write_totals(int fd, std::span<const Totals> totals) {
+    const auto put = [fd](std::size_t at, const void* bytes, std::size_t size) {
+        return write_at(fd, bytes, size, static_cast<long>(at));
+    };
+    using Device = abi::DeviceLedger;
+    std::size_t at = offsetof(abi::Ledger, devices);
+    for (const Totals& one :
+         totals.first(std::min<std::size_t>(totals.size(), abi::kRegionDevices))) {
+        const auto uuid = parse_uuid(one.uuid);
+        if (!uuid) continue;
+        const std::array<std::pair<std::size_t, std::uint64_t>, 6> figures{
+            {{offsetof(Device, denied), one.denied},
+             {offsetof(Device, denied_bytes), one.denied_bytes},
+             {offsetof(Device, gpu_ns), one.gpu_ns},
+             {offsetof(Device, throttled_ns), one.throttled_ns},
+             {offsetof(Device, launches), one.launches},
+             {offsetof(Device, overruns), one.overruns}}};
+        for (const auto& [offset, figure] : figures) {
+            if (!put(at + offset, &figure, sizeof figure)) return false;
+        }
+        if (!put(at + offsetof(Device, uuid), &*uuid, sizeof *uuid)) return false;
+        at += sizeof(Device);
+    }
+    return true;
+}
+
+/// One that we made, or as good as: it is as large as it will ever be.
+bool is_ledger_of(int fd, std::uint64_t region) {
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    struct stat status {};
+    if (seals < 0 || (static_cast<unsigned>(seals) & kSeals) != kSeals ||
+        ::fstat(fd, &status) != 0 || status.st_size != sizeof(abi::Ledger)) {
+        return false;
+    }
+    std::array<std::uint64_t, 3> head{};  // magic, abi and size, region
+    static_assert(offsetof(abi::Ledger, region) == 2 * sizeof(std::uint64_t));
+    const std::uint64_t version =
+        std::uint64_t{sizeof(abi::Ledger)} << 32U | std::uint64_t{abi::kRegionAbi};
+    return ::pread(fd, head.data(), sizeof head, 0) == sizeof head &&
+           head[0] == abi::kLedgerMagic && head[1] == version && head[2] == region;
+}
+
+bool is_named(const std::string& path) {
+    std::array<char, 64> target{};
+    const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
+    return length > 0 &&
+           std::string_view(target.data()).starts_with(std::string("/memfd:") + kMemoryName);
+}
+
+struct Found {
+    Descriptor fd;
+    unsigned holders = 0;
+};
+
+/// Looks through one directory of links; a process counts once.
+bool look_into(const os::Root& root, const std::string& directory, std::uint64_t region,
+               std::map<ino_t, Found>& found) {
+    constexpr std::size_t kMostFiles = 4096;
+    const auto names = root.list(directory, kMostFiles);
+    if (!names) return false;
+    for (const std::string& name : *names) {
+        const std::string path = root.resolve(directory + "/" + name).native();
+        if (!is_named(path)) continue;
+        // O_NONBLOCK: a tenant's own file can bear this name, with a lease that makes others wait.
+        Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        struct stat status {};
+        if (!fd || !is_ledger_of(fd.get(), region) || ::fstat(fd.get(), &status) != 0) continue;
+        Found& one = found[status.st_ino];
+        if (!one.fd) one.fd = std::move(fd);
+        ++one.holders;
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals) {
+    Descriptor fd(::memfd_create(kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    constexpr ::mode_t kAnyUser = 0666;
+    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
+        ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0 || !write_totals(fd.get(), totals) ||
+        !write_ledger_head(fd.get(), region) || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+        return os::error_from_errno(errno, "memory for a ledger");
+    }
+    return fd;
+}
+
+Result<Descriptor> find_ledger_memory(const os::Root& root, std::span<const pid_t> pids,
+                                      std::uint64_t region) {
+    std::map<ino_t, Found> found;
+    for (const pid_t pid : pids) {
+        const std::string process = "/proc/" + std::to_string(pid);
+        if (!look_into(root, process + "/fd", region, found)) {
+            look_into(root, process + "/map_files", region, found);
+        }
+    }
+    Found* best = nullptr;
+    for (auto& [inode, one] : found) {
+        if (best == nullptr || one.holders > best->holders) best = &one;
+    }
+    if (best == nullptr) {
+        return Error{ErrorCode::kNotFound, "no process of the container shows its ledger"};
+    }
+    return std::move(best->fd);
+}
+
+}  // namespace aliquot::guard_region

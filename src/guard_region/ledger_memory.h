@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "guard_region/totals.h"
+#include "os/root.h"
+
+/// A ledger that is no file of the host: memory that can neither grow nor shrink (sealed), handed
+/// over a socket. What a container writes into it is charged to the container.
+namespace aliquot::guard_region {
+
+/// region   Ledger::region; not 0
+/// totals   what earlier ledgers of the same region have counted
+/// errors   kUnavailable: the kernel has none, or no descriptor
+Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals);
+
+/// The ledger of that region which most of these processes have, where they show it: as an open file,
+/// or in what they have mapped, for those who may see that. Nobody is believed more than that the
+/// memory is of our kind and bears the region's number.
+/// root     for /proc
+/// errors   kNotFound
+Result<Descriptor> find_ledger_memory(const os::Root& root, std::span<const pid_t> pids,
+                                      std::uint64_t region);
+
+}  // namespace aliquot::guard_region

@@ -57,6 +57,9 @@ struct Session {
     std::optional<guard_region::ConfigFile> config;
     std::optional<guard_region::LedgerFile> ledger;
     fs::path node_page;
+    // From look to look: what a process holds is known from two that follow each other.
+    std::unique_ptr<guard_region::HostProcesses> processes;
+    std::unique_ptr<guard_region::Meter> meter;
 };
 
 Result<guard_region::Limits> limits_of(const RunOptions& words, const RunDevice& device) {
@@ -143,14 +146,16 @@ void guard_environment(const RunOptions& words, const Session& session,
 }
 
 guard_region::Reading look(Session& session) {
-    guard_region::HostProcesses processes(session.host);
-    guard_region::Meter meter(*session.driver, processes);
+    if (!session.meter) {
+        session.processes = std::make_unique<guard_region::HostProcesses>(session.host);
+        session.meter = std::make_unique<guard_region::Meter>(*session.driver, *session.processes);
+    }
     const std::array<guard_region::Metered, 1> regions{{{.id = "run",
                                                          .ledger = &*session.ledger,
                                                          .config = &*session.config,
                                                          .uuids = {session.device.uuid},
                                                          .by_mount = false}}};
-    return std::move(meter.look(regions).front());
+    return std::move(session.meter->look(regions).front());
 }
 
 std::string seconds_text(std::uint64_t ns) {

@@ -163,7 +163,9 @@ TEST_F(LedgerTest, OfAnAgentStaysOpenToBeFound) {
         for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
             std::error_code gone;
             const auto target = std::filesystem::read_symlink(one.path(), gone);
-            found += target.native().starts_with("/memfd:aliquot-ledger") ? 1 : 0;
+            // The agent's own, in this process too, are low ones.
+            const bool high = one.path().filename().native().size() > 2;
+            found += high && target.native().starts_with("/memfd:aliquot-ledger") ? 1 : 0;
         }
         return found;
     };

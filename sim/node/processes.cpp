@@ -128,7 +128,8 @@ std::optional<std::uint64_t> start_time_of(std::uint32_t pid) {
     if (length <= 0) return std::nullopt;
     const auto stat =
         os::parse_stat(std::string_view(buffer.data(), static_cast<std::size_t>(length)));
-    if (!stat || stat->state == 'Z' || stat->state == 'X') return std::nullopt;
+    if (!stat || stat->has_ended())
+        return std::nullopt;  // the driver knows a process by its last thread
     return stat->start_ticks;
 }
 

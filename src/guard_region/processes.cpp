@@ -20,6 +20,7 @@ namespace aliquot::guard_region {
 namespace {
 
 constexpr std::size_t kIdLength = 32;
+constexpr std::size_t kMostProcesses = 100'000;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20U;  // of a file of /proc
 
 bool is_id(std::string_view text) {
@@ -170,6 +171,27 @@ std::string HostProcesses::own_word(pid_t pid, const std::string& cgroup) const 
     return region.empty() && outside ? started_with(pid) : region;
 }
 
+/// By the other processes of a container: who uses the GPU may have left its mounts, and who has
+/// started it not. Looks at all processes, so for one container every ten seconds at most.
+std::string HostProcesses::from_others(const std::string& group) {
+    constexpr std::chrono::seconds kBetween{10};
+    constexpr std::size_t kMostGroups = 4096;
+    const auto now = std::chrono::steady_clock::now();
+    if (asked_.size() >= kMostGroups) asked_.clear();
+    auto& asked = asked_[group];
+    if (asked.time_since_epoch().count() != 0 && now - asked < kBetween) return {};
+    asked = now;
+    const auto names = root_.list("/proc", kMostProcesses);
+    for (std::size_t i = 0; names && i < names->size(); ++i) {
+        const auto pid = parse_number<pid_t>((*names)[i]);
+        const auto place = pid ? k8s::container_of(read(*pid, "cgroup")) : std::nullopt;
+        if (!place || place->group != group) continue;
+        std::string region = parse_region(read(*pid, "mountinfo"), device_);
+        if (!region.empty()) return region;
+    }
+    return {};
+}
+
 void HostProcesses::find_region(HostProcess& process) {
     const std::string cgroup = read(process.pid, "cgroup");
     const auto place = k8s::container_of(cgroup);
@@ -185,6 +207,7 @@ void HostProcesses::find_region(HostProcess& process) {
             place && !place->container_id.empty() && !place->nested && !is_own(*place);
         process.region = own_word(process.pid, cgroup);
         if (process.region.empty() && container && find_) process.region = find_(process.pid);
+        if (process.region.empty() && container) process.region = from_others(place->group);
         if (container) containers_.learn(place->group, process.region);
     }
     process.group = std::move(group);
@@ -214,7 +237,6 @@ std::optional<HostProcess> HostProcesses::look(pid_t pid) {
 }
 
 std::vector<HostProcess> HostProcesses::tenants() {
-    constexpr std::size_t kMostProcesses = 100'000;
     std::vector<HostProcess> found;
     const auto names = root_.list("/proc", kMostProcesses);
     if (!names) return found;

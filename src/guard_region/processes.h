@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -52,7 +53,7 @@ std::string region_id_in(std::string_view path);
 /// Looks processes up and tells their regions. Not thread-safe.
 ///
 /// A container of a pod is known by its control group, which it cannot leave: the group's region is
-/// learned from the first process in it with our mount, or told by `find`, and kept. Where there is
+/// learned from any process in it with our mount, or told by `find`, and kept. Where there is
 /// no container, a process' own mount counts, and where nothing mounts, the variable that it was
 /// started with.
 class HostProcesses {
@@ -88,6 +89,7 @@ private:
     [[nodiscard]] std::string own_word(pid_t pid, const std::string& cgroup) const;
     [[nodiscard]] const ContainerGroup* known_group(std::string_view cgroup) const;
     [[nodiscard]] bool is_own(const k8s::CgroupPlace& place) const;
+    [[nodiscard]] std::string from_others(const std::string& group);
     void find_region(HostProcess& process);
 
     const os::Root& root_;
@@ -95,7 +97,8 @@ private:
     std::string own_cgroup_;  // text
     Find find_;
     ContainerRegions containers_;
-    std::map<pid_t, HostProcess> known_;  // those of a region
+    std::map<pid_t, HostProcess> known_;                                  // those of a region
+    std::map<std::string, std::chrono::steady_clock::time_point> asked_;  // by group: from_others()
 };
 
 }  // namespace aliquot::guard_region

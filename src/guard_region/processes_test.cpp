@@ -127,8 +127,9 @@ TEST_F(SimulatedProcesses, OfAContainerAreKnownWhateverTheyMountOrWhereverTheyMo
     // A group with a neighbour's name, in a container that may make groups.
     set(5, "0::" + ours_ + other_);
     set(6, "9:memory:" + ours_ + "\n0::/");
-    EXPECT_EQ(region_of(2), "") << "nobody has said it yet";
-    EXPECT_EQ(region_of(1), kId);
+    EXPECT_EQ(region_of(4), "");
+    // By the first process, which the driver does not list.
+    EXPECT_EQ(region_of(2), kId);
     for (const pid_t pid : {2, 3, 5, 6}) EXPECT_EQ(region_of(pid), kId) << pid;
     EXPECT_EQ(region_of(4), "");
     EXPECT_EQ(processes_.look(3)->group, ours_);
@@ -138,6 +139,10 @@ TEST_F(SimulatedProcesses, OfAContainerAreKnownWhateverTheyMountOrWhereverTheyMo
     EXPECT_EQ(region_of(7), kId) << "after the first one has ended, too";
     processes_.forget(kId);
     EXPECT_EQ(region_of(7), "");
+    set(8, "0::" + ours_, mounted(kId));
+    EXPECT_EQ(region_of(7), "") << "all processes are looked at now and then only";
+    EXPECT_EQ(region_of(8), kId);
+    EXPECT_EQ(region_of(7), kId);
 }
 
 TEST_F(SimulatedProcesses, OfAContainerWithoutOurMountAreAskedFor) {

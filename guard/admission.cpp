@@ -19,6 +19,10 @@ namespace {
 /// less with time, whatever others do.
 constexpr std::uint64_t kLongestWait = 1'000'000'000;
 constexpr std::uint64_t kLongestTurn = 250'000'000;
+// A page for turns that a tenant scribbles over must not cost a wait for each launch.
+constexpr std::uint64_t kMostVain = 2'000'000'000;
+constexpr std::uint64_t kFirstOff = 10'000'000'000;
+constexpr std::uint64_t kLongestOff = 160'000'000'000;
 constexpr std::uint64_t kLongestSleep = 50'000'000;  // then look whether the cap was changed
 /// While others want the GPU: as much work is with the device at once.
 constexpr unsigned kInFlight = 2;
@@ -81,6 +85,7 @@ public:
             {
                 const ThreadLocked locked(meter_.lock);
                 now_ = kernel::now_ns();
+                if (now_ < gate_.turns_off_until_ns) waived_ = true;
                 served = gate_.line.served();
                 what = turns == nullptr ? For::kNothing : next_wait(*turns);
                 if (what == For::kNothing) grant(turns);
@@ -188,10 +193,29 @@ private:
                 }
                 return;
             default:
-                if (turns.take(kLongestTurn)) return;
-                waived_ = true;
-                in_time_ = false;
+                take_turn(turns);
         }
+    }
+
+    /// Once turns did not come for so long, launches go on without for a while, then try again.
+    void take_turn(Turns& turns) {
+        const bool came = turns.take(kLongestTurn);
+        const std::uint64_t then = kernel::now_ns();
+        const ThreadLocked locked(meter_.lock);
+        if (came) {
+            gate_.vain_ns = 0;
+            gate_.turns_off_ns = 0;
+            return;
+        }
+        waived_ = true;
+        in_time_ = false;
+        gate_.vain_ns += then - now_;
+        if (gate_.vain_ns < kMostVain) return;
+        gate_.vain_ns = 0;
+        gate_.turns_off_ns = gate_.turns_off_ns == 0            ? kFirstOff
+                             : gate_.turns_off_ns < kLongestOff ? gate_.turns_off_ns * 2
+                                                                : kLongestOff;
+        gate_.turns_off_until_ns = then + gate_.turns_off_ns;
     }
 
     /// Until it is paid; while work is in flight that may have cost less, until that may be done.
@@ -291,6 +315,7 @@ void forget_admission() {
         gate.line.forget();
         gate.draining_ns = 0;
         gate.is_paying = false;
+        gate.vain_ns = gate.turns_off_ns = gate.turns_off_until_ns = 0;
         gate.is_busy.store(0);
     }
     for (Turns& turns : g_turns) turns.forget();

@@ -21,6 +21,9 @@ struct Gate {
     WaitingLine line;                       // under the meter's lock
     std::uint64_t draining_ns = 0;          // under it: since when, to pass the turn on; 0: not
     bool is_paying = false;                 // under it: a debt is being paid
+    std::uint64_t vain_ns = 0;              // under it: waited for turns since one came
+    std::uint64_t turns_off_ns = 0;         // under it: how long turns are left alone the next time
+    std::uint64_t turns_off_until_ns = 0;   // under it
     std::atomic<std::uint32_t> is_busy{0};  // something may be under way
 };
 

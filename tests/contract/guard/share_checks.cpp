@@ -200,6 +200,40 @@ void a_neighbour_that_flips_weights_crashes_nobody() {
     ::close(file);
 }
 
+/// Turns that never come cost a few waits, not one for each launch.
+void a_neighbour_that_writes_over_turns_stops_nobody_for_long() {
+    Worker one = started(own_region("-one", "70"));
+    Worker other = started(own_region("-other", "30"));
+    CHECK_EQ(one.number(launch(1)), 0);
+    CHECK_EQ(other.number(launch(1)), 0);
+    const int file = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
+    void* const mapped =
+        ::mmap(nullptr, sizeof(abi::NodePage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK_EQ(mapped == MAP_FAILED, false);
+    auto* const page = static_cast<abi::NodePage*>(mapped);
+    std::atomic<bool> enough{false};
+    std::thread hostile([page, &enough] {
+        while (!enough) {
+            for (abi::Arbiter& arbiter : page->devices) {
+                arbiter.holder = 2;  // `other`, which never launches again
+                arbiter.since_ns = now_ns();
+                arbiter.tenants[1].last_ns = now_ns();
+            }
+        }
+    });
+    const std::uint64_t began = now_ns();
+    bool fine = true;
+    for (int i = 0; fine && i < 100; ++i)
+        fine = one.number(launch(1)) == 0 && one.number("sync") == 0;
+    const std::uint64_t took = now_ns() - began;
+    enough = true;
+    hostile.join();
+    CHECK_EQ(fine, true);
+    CHECK_LT(took, 15'000'000'000ULL);  // 25 s and more with a wait each
+    ::munmap(mapped, sizeof(abi::NodePage));
+    ::close(file);
+}
+
 void a_killed_holder_stops_nobody() {
     Worker other = started(own_region("-other", "30"));
     for (int round = 0; round < 5; ++round) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hostile container beside honest ones: these keep their limits and see no error, the agent lives,
+// answers and stays small.
+#include <cstdlib>
+#include <optional>
+
+#include "tests/attack/attack_node.h"
+
+namespace aliquot::attack {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kMostAgent = 64ULL << 20U;  // the limit that is shipped
+
+/// ALIQUOT_ATTACK_SECONDS: how long each attack lasts.
+int seconds() {
+    const char* const given = std::getenv("ALIQUOT_ATTACK_SECONDS");
+    const int usual = 3;
+    return given == nullptr ? usual : std::max(1, std::atoi(given));
+}
+
+struct Case {
+    const char* name;
+    /// What is still open (docs/internals/border.md): honest containers may not keep their limits
+    /// then, and the test says so as a skipped one. The agent must hold out all the same.
+    const char* open = nullptr;
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+class Attacked : public AttackNode, public testing::WithParamInterface<Case> {
+protected:
+    /// What an honest program does: before, while and after its neighbour attacks.
+    os::Process start_honest(const Container& container, const std::string& name) {
+        constexpr unsigned kSomebody = 65'532;
+        return run_in(container, kSomebody, name + ".log",
+                      {ALIQUOT_TEST_DIR "/cuda_tenant", "alloc:1073741824", "alloc:3221225472",
+                       "spin:20", "wait:" + file("attacking").native(), "spin:100",
+                       "alloc:3221225472", "alloc:536870912", "wait:" + file("over").native(),
+                       "spin:20", "alloc:3221225472", "alloc:268435456"},
+                      true);
+    }
+    /// Whether it did all that, and what it was refused; else `what_` says what is wrong.
+    bool was_served(os::Process& process, const std::string& name) {
+        const auto exit = process.wait(GetParam().open == nullptr ? 120s : 15s);
+        const bool good = exit && exit->code == 0 &&
+                          log(name + ".log") ==
+                              "alloc 0\nalloc 2\nspun 0\nwaited 0\nspun 0\nalloc 2\nalloc 0\n"
+                              "waited 0\nspun 0\nalloc 2\nalloc 0\n";
+        if (!good) {
+            what_ += name + (exit ? " ended with " + std::to_string(exit->code) : " stands still") +
+                     ":\n" + log(name + ".log");
+        }
+        return good;
+    }
+    void expect_an_agent_that_answers() {
+        EXPECT_FALSE(agent_->poll()) << "the agent has ended";
+        EXPECT_THAT(status(), HasSubstr("\"before\""));
+        EXPECT_LE(peak(), kMostAgent);
+    }
+    std::string what_;
+};
+
+TEST_P(Attacked, HonestContainersKeepTheirLimitsAndTheAgentAnswers) {
+    start_agent("{watchdog: report}");
+    if (HasFatalFailure() || IsSkipped()) return;
+    const auto before = admit("before");
+    const auto hostile = admit("hostile");
+    ASSERT_TRUE(before && hostile);
+    os::Process first = start_honest(*before, "before");
+    ASSERT_TRUE(eventually([&] { return log("before.log").contains("spun"); }))
+        << log("before.log");
+    os::Process attack = attack_in(*hostile, GetParam().name, seconds());
+    // Who comes in the middle of it is served, too.
+    const auto later = admit("later");
+    std::optional<os::Process> second;
+    if (later) second = start_honest(*later, "later");
+    EXPECT_TRUE(attack.wait(120s)) << "the attacker does not end";
+    make("over");
+    bool served = was_served(first, "before");
+    served = (second && was_served(*second, "later")) && served;
+    if (!later) what_ += later.error().message;
+    expect_an_agent_that_answers();
+    // And an agent that starts now takes it all up.
+    agent_->terminate(60s);
+    agent_.reset();
+    start_agent("{watchdog: report}");
+    if (HasFatalFailure()) return;
+    ASSERT_TRUE(eventually([&] { return status().contains("\"before\""); }));
+    const auto last = admit("last");
+    if (!last) what_ += last.error().message;
+    expect_an_agent_that_answers();
+    if (served && last) return;
+    if (GetParam().open == nullptr) FAIL() << what_;
+    GTEST_SKIP() << "open: " << GetParam().open << "\n" << what_;
+}
+
+constexpr char kRunFills[] = "a ledger grows until the host's /run is full, and shares are refused";
+constexpr char kPage[] = "the page for turns is every container's to write, and work waits for it";
+
+INSTANTIATE_TEST_SUITE_P(Attack, Attacked,
+                         testing::Values(Case{"grow", kRunFills}, Case{"fill_holes"},
+                                         Case{"truncate"}, Case{"scribble", kPage},
+                                         Case{"overwrite", kPage}, Case{"hold_locks"},
+                                         Case{"hold_words"}, Case{"fork_storm"},
+                                         Case{"flood_sockets"}, Case{"hoard"}),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace aliquot::attack

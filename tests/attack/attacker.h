@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <random>
+#include <string_view>
+#include <vector>
+
+/// What hostile tenants do. Each attack lasts until the time is over, whatever fails.
+namespace aliquot::attack {
+
+inline constexpr char kLedger[] = "/run/aliquot/guard/ledger";
+inline constexpr char kNode[] = "/run/aliquot/guard/node";
+
+/// When to stop.
+class Deadline {
+public:
+    explicit Deadline(std::chrono::seconds time) : end_(std::chrono::steady_clock::now() + time) {}
+    [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= end_; }
+
+private:
+    std::chrono::steady_clock::time_point end_;
+};
+
+struct Attack {
+    std::string_view name;
+    void (*run)(const Deadline& deadline, std::minstd_rand& dice);
+};
+
+/// On what a container can write: attacker_files.cpp.
+std::vector<Attack> file_attacks();
+/// On who watches; these hold GPU memory meanwhile: attacker_hiding.cpp.
+std::vector<Attack> hidings();
+
+/// Waits a moment between two blows, so that the machine is left for others.
+void breathe();
+
+/// The descriptors that sockets of the region hand out, as many as they give in one go; each is the
+/// tenant's own to misuse.
+std::vector<int> descriptors_of_sockets();
+
+}  // namespace aliquot::attack

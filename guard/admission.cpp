@@ -21,6 +21,7 @@ constexpr std::uint64_t kLongestWait = 1'000'000'000;
 constexpr std::uint64_t kLongestTurn = 250'000'000;
 // A page for turns that a tenant scribbles over must not cost a wait for each launch.
 constexpr std::uint64_t kMostVain = 2'000'000'000;
+constexpr unsigned kMostTaken = 16;  // turns for one launch
 constexpr std::uint64_t kFirstOff = 10'000'000'000;
 constexpr std::uint64_t kLongestOff = 160'000'000'000;
 constexpr std::uint64_t kLongestSleep = 50'000'000;  // then look whether the cap was changed
@@ -199,7 +200,8 @@ private:
 
     /// Once turns did not come for so long, launches go on without for a while, then try again.
     void take_turn(Turns& turns) {
-        const bool came = turns.take(kLongestTurn);
+        // One that comes and is gone before it can be used comes for ever.
+        const bool came = turns.take(kLongestTurn) && ++turns_taken_ < kMostTaken;
         const std::uint64_t then = kernel::now_ns();
         const ThreadLocked locked(meter_.lock);
         if (came) {
@@ -210,7 +212,7 @@ private:
         waived_ = true;
         in_time_ = false;
         gate_.vain_ns += then - now_;
-        if (gate_.vain_ns < kMostVain) return;
+        if (gate_.vain_ns < kMostVain && turns_taken_ < kMostTaken) return;
         gate_.vain_ns = 0;
         gate_.turns_off_ns = gate_.turns_off_ns == 0            ? kFirstOff
                              : gate_.turns_off_ns < kLongestOff ? gate_.turns_off_ns * 2
@@ -275,6 +277,7 @@ private:
     std::uint64_t until_allowed_ = 0;
     std::uint64_t done_wait_ns_ = 0;
     std::uint32_t ticket_ = 0;
+    unsigned turns_taken_ = 0;
     bool queued_ = false;
     bool sole_ = true;
     bool measured_ = false;

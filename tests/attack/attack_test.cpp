@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/take_text.h"
 #include "tests/attack/attack_node.h"
 
 namespace aliquot::attack {
@@ -23,9 +24,6 @@ int seconds() {
 
 struct Case {
     const char* name;
-    /// What is still open (docs/internals/border.md): honest containers may not keep their limits
-    /// then, and the test says so as a skipped one. The agent must hold out all the same.
-    const char* open = nullptr;
 };
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
@@ -41,11 +39,20 @@ protected:
                        "spin:20", "alloc:3221225472", "alloc:268435456"},
                       true);
     }
+    /// A guard may say that there are no turns: who shares a GPU by weight can have it so (border.md).
+    static std::string without_remarks(std::string_view text) {
+        std::string kept;
+        while (!text.empty()) {
+            const auto line = take_line(text);
+            if (!line.starts_with("aliquot-guard[")) kept += std::string(line) + "\n";
+        }
+        return kept;
+    }
     /// Whether it did all that, and what it was refused; else `what_` says what is wrong.
     bool was_served(os::Process& process, const std::string& name) {
-        const auto exit = process.wait(GetParam().open == nullptr ? 120s : 15s);
+        const auto exit = process.wait(120s);
         const bool good = exit && exit->code == 0 &&
-                          log(name + ".log") ==
+                          without_remarks(log(name + ".log")) ==
                               "alloc 0\nalloc 2\nspun 0\nwaited 0\nspun 0\nalloc 2\nalloc 0\n"
                               "waited 0\nspun 0\nalloc 2\nalloc 0\n";
         if (!good) {
@@ -91,18 +98,12 @@ TEST_P(Attacked, HonestContainersKeepTheirLimitsAndTheAgentAnswers) {
     const auto last = admit("last");
     if (!last) what_ += last.error().message;
     expect_an_agent_that_answers();
-    if (served && last) return;
-    if (GetParam().open == nullptr) FAIL() << what_;
-    GTEST_SKIP() << "open: " << GetParam().open << "\n" << what_;
+    EXPECT_TRUE(served && last) << what_;
 }
 
-constexpr char kRunFills[] = "a ledger grows until the host's /run is full, and shares are refused";
-constexpr char kPage[] = "the page for turns is every container's to write, and work waits for it";
-
 INSTANTIATE_TEST_SUITE_P(Attack, Attacked,
-                         testing::Values(Case{"grow", kRunFills}, Case{"fill_holes"},
-                                         Case{"truncate"}, Case{"scribble", kPage},
-                                         Case{"overwrite", kPage}, Case{"hold_locks"},
+                         testing::Values(Case{"grow"}, Case{"fill_holes"}, Case{"truncate"},
+                                         Case{"scribble"}, Case{"overwrite"}, Case{"hold_locks"},
                                          Case{"hold_words"}, Case{"fork_storm"},
                                          Case{"flood_sockets"}, Case{"hoard"}),
                          [](const auto& one) { return std::string(one.param.name); });

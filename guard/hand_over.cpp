@@ -11,9 +11,11 @@
 
 namespace aliquot::guard {
 
-/// The file behind an open descriptor, opened once more: locks belong to the open file.
-int open_again(int descriptor) {
-    char path[32] = "/proc/self/fd/";
+namespace {
+
+/// Writes "/proc/self/fd/N"; `path` has room for 32. Returns its length.
+unsigned write_fd_path(char* path, int descriptor) {
+    std::strcpy(path, "/proc/self/fd/");
     unsigned at = 14;
     char digits[12];
     unsigned count = 0;
@@ -22,15 +24,45 @@ int open_again(int descriptor) {
     while ((value /= 10) != 0);
     while (count != 0) path[at++] = digits[--count];
     path[at] = '\0';
+    return at;
+}
+
+/// Connects to the socket `path`; one whose address would be too long by way of its directory.
+/// returns  0, or a negative errno
+long connect_to(int wire, const char* path) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (std::strlen(path) < sizeof address.sun_path) {
+        std::strcpy(address.sun_path, path);
+        return kernel::call(SYS_connect, wire, kernel::as_long(&address), sizeof address);
+    }
+    constexpr std::size_t kMostName = 64;
+    char directory[4096];
+    const char* const slash = std::strrchr(path, '/');
+    const std::size_t length = slash == nullptr ? 0 : static_cast<std::size_t>(slash - path);
+    if (length == 0 || length >= sizeof directory || std::strlen(slash) > kMostName)
+        return -ENAMETOOLONG;
+    std::memcpy(directory, path, length);
+    directory[length] = '\0';
+    const int through = kernel::open(directory, O_PATH | O_DIRECTORY);
+    if (through < 0) return through;
+    std::strcpy(address.sun_path + write_fd_path(address.sun_path, through), slash);
+    const long result = kernel::call(SYS_connect, wire, kernel::as_long(&address), sizeof address);
+    kernel::close(through);
+    return result;
+}
+
+}  // namespace
+
+/// The file behind an open descriptor, opened once more: locks belong to the open file.
+int open_again(int descriptor) {
+    char path[32];
+    write_fd_path(path, descriptor);
     return kernel::open(path, O_RDWR);
 }
 
 /// Whoever listens there sends one descriptor. -1: nobody does.
 int receive(const char* path) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    if (std::strlen(path) >= sizeof address.sun_path) return -1;
-    std::strcpy(address.sun_path, path);
     const auto wire =
         static_cast<int>(kernel::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (wire < 0) return -1;
@@ -40,7 +72,7 @@ int receive(const char* path) {
     kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_SNDTIMEO, kernel::as_long(&patience),
                  sizeof patience);
     int received = -1;
-    if (kernel::call(SYS_connect, wire, kernel::as_long(&address), sizeof address) == 0) {
+    if (connect_to(wire, path) == 0) {
         char byte = 0;
         iovec part = {&byte, 1};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};

@@ -98,6 +98,19 @@ private:
     std::thread thread_;
 };
 
+// Of `aliquot up`, whose containers see the host's path.
+TEST_F(LedgerTest, IsTakenFromASocketWhosePathIsLongerThanAnAddress) {
+    const std::filesystem::path near(settings_.ledger);
+    Agent agent(near);
+    agent.serve();
+    auto directory = near.parent_path();
+    while (directory.native().size() < 120) directory /= "a-directory-with-a-name";
+    std::filesystem::create_directories(directory);
+    std::filesystem::rename(near, directory / "ledger");
+    std::strncpy(settings_.ledger, (directory / "ledger").c_str(), sizeof settings_.ledger - 1);
+    EXPECT_TRUE(joined()->grow(0, kMiB, Part::kTracked));
+}
+
 TEST_F(LedgerTest, IsTakenFromAnAgentThatHandsItOver) {
     Agent agent(settings_.ledger);
     agent.serve();

@@ -20,8 +20,8 @@
 namespace aliquot::guard_region {
 namespace {
 
-constexpr char kMemoryName[] = "aliquot-ledger";
-constexpr unsigned kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr char kLedgerName[] = "aliquot-ledger";
+constexpr unsigned kLedgerSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 bool write_totals(int fd, std::span<const Totals> totals) {
     const auto put = [fd](std::size_t at, const void* bytes, std::size_t size) {
@@ -53,7 +53,7 @@ bool write_totals(int fd, std::span<const Totals> totals) {
 bool is_ledger_of(int fd, std::uint64_t region) {
     const int seals = ::fcntl(fd, F_GET_SEALS);
     struct stat status {};
-    if (seals < 0 || (static_cast<unsigned>(seals) & kSeals) != kSeals ||
+    if (seals < 0 || (static_cast<unsigned>(seals) & kLedgerSeals) != kLedgerSeals ||
         ::fstat(fd, &status) != 0 || status.st_size != sizeof(abi::Ledger)) {
         return false;
     }
@@ -69,17 +69,17 @@ bool is_named(const std::string& path) {
     std::array<char, 64> target{};
     const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
     return length > 0 &&
-           std::string_view(target.data()).starts_with(std::string("/memfd:") + kMemoryName);
+           std::string_view(target.data()).starts_with(std::string("/memfd:") + kLedgerName);
 }
 
-struct Found {
+struct LedgerFound {
     Descriptor fd;
     unsigned holders = 0;
 };
 
 /// Looks through one directory of links; a process counts once.
 bool look_into(const os::Root& root, const std::string& directory, std::uint64_t region,
-               std::map<ino_t, Found>& found) {
+               std::map<ino_t, LedgerFound>& found) {
     constexpr std::size_t kMostFiles = 4096;
     const auto names = root.list(directory, kMostFiles);
     if (!names) return false;
@@ -90,7 +90,7 @@ bool look_into(const os::Root& root, const std::string& directory, std::uint64_t
         Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         struct stat status {};
         if (!fd || !is_ledger_of(fd.get(), region) || ::fstat(fd.get(), &status) != 0) continue;
-        Found& one = found[status.st_ino];
+        LedgerFound& one = found[status.st_ino];
         if (!one.fd) one.fd = std::move(fd);
         ++one.holders;
         return true;
@@ -101,11 +101,11 @@ bool look_into(const os::Root& root, const std::string& directory, std::uint64_t
 }  // namespace
 
 Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals) {
-    Descriptor fd(::memfd_create(kMemoryName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    Descriptor fd(::memfd_create(kLedgerName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     constexpr ::mode_t kAnyUser = 0666;
     if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
         ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0 || !write_totals(fd.get(), totals) ||
-        !write_ledger_head(fd.get(), region) || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+        !write_ledger_head(fd.get(), region) || ::fcntl(fd.get(), F_ADD_SEALS, kLedgerSeals) != 0) {
         return os::error_from_errno(errno, "memory for a ledger");
     }
     return fd;
@@ -113,14 +113,14 @@ Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Tota
 
 Result<Descriptor> find_ledger_memory(const os::Root& root, std::span<const pid_t> pids,
                                       std::uint64_t region) {
-    std::map<ino_t, Found> found;
+    std::map<ino_t, LedgerFound> found;
     for (const pid_t pid : pids) {
         const std::string process = "/proc/" + std::to_string(pid);
         if (!look_into(root, process + "/fd", region, found)) {
             look_into(root, process + "/map_files", region, found);
         }
     }
-    Found* best = nullptr;
+    LedgerFound* best = nullptr;
     for (auto& [inode, one] : found) {
         if (best == nullptr || one.holders > best->holders) best = &one;
     }

@@ -8,7 +8,7 @@ namespace aliquot::guard_region {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr std::size_t kPrefix = 4;
+constexpr std::size_t kPrefixSize = 4;
 constexpr std::size_t kText = 36;
 constexpr std::size_t kBytes = sizeof(abi::DeviceUuid::bytes);
 
@@ -25,9 +25,9 @@ int value_of(char c) {
 Result<abi::DeviceUuid> parse_uuid(std::string_view text) {
     const Error malformed{ErrorCode::kInvalidInput,
                           "'" + std::string(text.substr(0, 80)) + "' is no UUID of a device"};
-    if (text.size() != kPrefix + kText) return malformed;
+    if (text.size() != kPrefixSize + kText) return malformed;
     if (!text.starts_with("GPU-") && !text.starts_with("MIG-")) return malformed;
-    text.remove_prefix(kPrefix);
+    text.remove_prefix(kPrefixSize);
     abi::DeviceUuid uuid{};
     std::size_t digit = 0;
     for (std::size_t place = 0; place < text.size(); ++place) {
@@ -55,8 +55,8 @@ std::string gpu_text(const abi::DeviceUuid& uuid) {
 }
 
 bool same_device(std::string_view one, std::string_view other) {
-    return one.size() > kPrefix && other.size() > kPrefix &&
-           one.substr(kPrefix) == other.substr(kPrefix);
+    return one.size() > kPrefixSize && other.size() > kPrefixSize &&
+           one.substr(kPrefixSize) == other.substr(kPrefixSize);
 }
 
 bool same(const abi::DeviceUuid& one, const abi::DeviceUuid& other) {

@@ -99,7 +99,11 @@ int open_or_receive(const char* path, std::uint64_t patience_ns) {
         const int file = kernel::open(path, O_RDWR | O_NONBLOCK);
         if (file != -ENXIO && file != -ECONNREFUSED) return file;  // a socket cannot be opened
         const int handed = receive(path);
-        if (handed >= 0) return handed;
+        if (handed >= 0) {
+            const int own = open_again(handed);
+            kernel::close(handed);
+            return own;
+        }
         if (kernel::now_ns() - since >= patience_ns) return -ECONNREFUSED;
         kernel::sleep_ns(kBetweenTries);
     }

@@ -21,11 +21,16 @@ namespace aliquot::agent {
 namespace {
 
 /// A container may start all the processes that a ledger has room for at once, and then so many in a
-/// second: whoever asks for more waits, at no cost to others.
+/// second: whoever asks for more waits, at no cost to others. One that takes long to look at, by what
+/// it has mounted, counts once for each millisecond.
 constexpr double kMostAtOnce = 2.0 * abi::kRegionSlots;
 constexpr double kMostInASecond = 100;
+constexpr double kUsualLook = 0.001;  // seconds of our own
+/// Connections of one container that do not take what they were sent, and of all; then one of each.
+constexpr std::size_t kMostUntaken = 16;
+constexpr std::size_t kMostUntakenOfAll = 256;
 constexpr std::chrono::seconds kBetweenWarnings{60};
-constexpr int kPauseMs = 100;
+constexpr int kPauseMs = 50;
 constexpr int kWithoutWakeMs = 1000;
 
 /// Who is at the other end, by the kernel's word.
@@ -48,6 +53,18 @@ Peer peer_of(int connection) {
         peer.handle.reset(handle);
     }
     return peer;
+}
+
+/// What this thread has had of a processor, in seconds: not what others have made it wait.
+double time_of_thread() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Descriptor open_for_others(const Descriptor& memory) {
+    const std::string path = "/proc/self/fd/" + std::to_string(memory.get());
+    return Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
 }
 
 bool has_ended(const Peer& peer) {
@@ -96,9 +113,12 @@ Result<Done> GuardLedgers::listen(const guard_region::Record& record, Descriptor
                                   std::vector<guard_region::Totals> totals) {
     auto listener = guard_region::listen_at(directory_.file(record.id, abi::kLedgerFile));
     if (!listener) return std::move(listener).error();
+    Descriptor handed = open_for_others(memory);
+    if (!handed) return os::error_from_errno(errno, "memory for a ledger");
     {
         const std::scoped_lock lock(mutex_);
         doors_[record.id] = {.memory = std::move(memory),
+                             .handed = std::move(handed),
                              .listener = *std::move(listener),
                              .may_give = kMostAtOnce,
                              .counted = std::chrono::steady_clock::now(),
@@ -151,6 +171,14 @@ Result<guard_region::LedgerFile> GuardLedgers::open(const std::string& id) const
     return guard_region::LedgerFile::of(std::move(copy), directory_.file(id, abi::kLedgerFile));
 }
 
+void GuardLedgers::drop_locks() {
+    struct flock all {};
+    all.l_type = F_UNLCK;
+    all.l_whence = SEEK_SET;
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, door] : doors_) ::fcntl(door.handed.get(), F_OFD_SETLK, &all);
+}
+
 void GuardLedgers::keep(const std::string& id, const guard_region::LedgerView& ledger) {
     auto totals = guard_region::totals_of(ledger);
     {
@@ -183,8 +211,36 @@ bool GuardLedgers::belongs(int connection, const std::string& id) {
            (own && own->group == process->group);
 }
 
+/// Whether one more connection may be kept until it has taken what it was sent.
+bool GuardLedgers::has_room(const std::string& id) {
+    std::vector<Descriptor>& own = untaken_[id];
+    std::erase_if(own, [](const Descriptor& one) { return guard_region::was_taken(one.get()); });
+    std::size_t all = 0;
+    for (const auto& [other, connections] : untaken_) all += connections.size();
+    return own.size() < (all < kMostUntakenOfAll ? kMostUntaken : 1);
+}
+
+/// Returns whether some have not taken theirs.
+bool GuardLedgers::forget_taken() {
+    const std::scoped_lock lock(mutex_);
+    for (auto entry = untaken_.begin(); entry != untaken_.end();) {
+        std::erase_if(entry->second,
+                      [](const Descriptor& one) { return guard_region::was_taken(one.get()); });
+        const bool done = entry->second.empty() || !doors_.contains(entry->first);
+        entry = done ? untaken_.erase(entry) : std::next(entry);
+    }
+    return !untaken_.empty();
+}
+
+void GuardLedgers::spend(const std::string& id, double spent) {
+    const std::scoped_lock lock(mutex_);
+    const auto door = doors_.find(id);
+    if (door != doors_.end()) door->second.may_give -= std::max(1.0, spent / kUsualLook);
+}
+
 /// Returns whether that door may be asked again at once.
 bool GuardLedgers::answer(const std::string& id) {
+    if (!has_room(id)) return false;  // they wait in the queue
     Descriptor connection;
     Descriptor memory;
     const auto now = std::chrono::steady_clock::now();
@@ -196,16 +252,20 @@ bool GuardLedgers::answer(const std::string& id) {
         const std::chrono::duration<double> since = now - door.counted;
         door.may_give = std::min(kMostAtOnce, door.may_give + since.count() * kMostInASecond);
         door.counted = now;
-        if (door.may_give < 1) return false;  // they wait in the queue
+        if (door.may_give < 1) return false;
         connection.reset(
             ::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!connection) return errno != EMFILE && errno != ENFILE;
-        door.may_give -= 1;
-        memory.reset(::fcntl(door.memory.get(), F_DUPFD_CLOEXEC, 0));
+        memory.reset(::fcntl(door.handed.get(), F_DUPFD_CLOEXEC, 0));
     }
     if (!memory) return false;
-    if (belongs(connection.get(), id)) {
-        guard_region::hand_over(connection.get(), memory.get());
+    ::shutdown(connection.get(), SHUT_RD);  // nothing is asked for by words
+    const double begun = time_of_thread();
+    const bool own = belongs(connection.get(), id);
+    spend(id, time_of_thread() - begun);
+    if (own) {
+        guard_region::pass_on(connection.get(), memory.get());
+        untaken_[id].push_back(std::move(connection));
         return true;
     }
     const std::scoped_lock lock(mutex_);
@@ -233,9 +293,9 @@ void GuardLedgers::serve() {
                 ids.push_back(id);
                 watched.push_back({.fd = door.listener.get(), .events = POLLIN});
             }
-            paused = false;
             since = std::chrono::steady_clock::now();
         }
+        if (fresh) paused = forget_taken();
         const int most_ms = paused ? kPauseMs : (wake_ ? -1 : kWithoutWakeMs);
         const int ready = ::poll(watched.data(), watched.size(), most_ms);
         if (ready < 0 && errno != EINTR) return;
@@ -245,9 +305,9 @@ void GuardLedgers::serve() {
         std::uint64_t count = 0;
         if (watched[0].revents != 0) (void)!::read(wake_.get(), &count, sizeof count);
         for (std::size_t i = 0; i < ids.size() && !fresh; ++i) {
-            if (watched[i + 1].revents == 0 || answer(ids[i])) continue;
-            watched[i + 1].fd = -1;  // for a while
-            paused = true;
+            if (watched[i + 1].revents == 0) continue;
+            paused = true;                                // somebody is to take what is sent
+            if (!answer(ids[i])) watched[i + 1].fd = -1;  // for a while
         }
     }
 }

@@ -23,6 +23,11 @@ namespace aliquot::agent {
 /// directory that hands it to the processes of its container. Who asks is known by the kernel's word
 /// and its control group; whoever belongs to another region gets nothing.
 ///
+/// What a container can make this process do is limited for each by itself: connections that do not
+/// take what they are sent, processes in a second and time to look at them; then its own socket waits
+/// and no other. Nothing is read from a connection, and what is handed out is one open file, whoever
+/// keeps copies of it.
+///
 /// Thread-safe. Nobody waits for recover(), which looks at processes; sockets are served on a thread.
 class GuardLedgers {
 public:
@@ -45,6 +50,10 @@ public:
     /// errors   kNotFound: it is not connected; kUnavailable
     [[nodiscard]] Result<guard_region::LedgerFile> open(const std::string& id) const;
 
+    /// Containers may put locks on the open file that they were handed, which would outlive them; a
+    /// process that lives has its locks on a file of its own.
+    void drop_locks();
+
     /// Keeps the counters of a ledger, so that none goes back with an agent that ends. Writes where
     /// they have changed.
     void keep(const std::string& id, const guard_region::LedgerView& ledger);
@@ -54,6 +63,7 @@ public:
 private:
     struct Door {
         Descriptor memory;
+        Descriptor handed;  // the same, opened for others: what they do to it we never see
         Descriptor listener;
         double may_give = 0;  // to so many more processes, as of `counted`
         std::chrono::steady_clock::time_point counted;
@@ -67,6 +77,9 @@ private:
     [[nodiscard]] std::string totals_path(const std::string& id) const;
     void serve();
     bool answer(const std::string& id);
+    bool has_room(const std::string& id);
+    bool forget_taken();
+    void spend(const std::string& id, double spent);
     [[nodiscard]] bool belongs(int connection, const std::string& id);
     void wake() const;
 
@@ -76,9 +89,11 @@ private:
     mutable std::mutex mutex_;  // guards the doors; held over no wait for anybody
     std::map<std::string, Door> doors_;
     bool ends_ = false;
-    guard_region::HostProcesses processes_;  // of the thread alone
-    Descriptor wake_;                        // an eventfd: the doors are others, or it is to end
-    std::thread thread_;                     // last: it uses all the others
+    guard_region::HostProcesses processes_;  // of the thread alone, as the next
+    /// Connections that have not taken yet what they were sent, by region.
+    std::map<std::string, std::vector<Descriptor>> untaken_;
+    Descriptor wake_;     // an eventfd: the doors are others, or it is to end
+    std::thread thread_;  // last: it uses all the others
 };
 
 }  // namespace aliquot::agent

@@ -2,13 +2,56 @@
 #include "agent/guard_ledgers.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
 
 #include "agent/guard_link_fixture.h"
 #include "guard_region/hand_over.h"
 
 namespace aliquot::agent {
 namespace {
+
+/// Does not wait where the queue is full.
+Descriptor connected(const fs::path& socket) {
+    const Descriptor directory(::open(socket.parent_path().c_str(), O_PATH | O_CLOEXEC));
+    const std::string path = "/proc/self/fd/" + std::to_string(directory.get()) + "/ledger";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    Descriptor wire(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(wire.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        return Descriptor();
+    }
+    return wire;
+}
+
+bool has_something(const Descriptor& wire) {
+    char byte = 0;
+    return ::recv(wire.get(), &byte, 1, MSG_PEEK) == 1;
+}
+
+/// What was sent, as it is. Waits for it.
+Descriptor taken(const Descriptor& wire) {
+    ::fcntl(wire.get(), F_SETFL, 0);
+    char byte = 0;
+    iovec part{.iov_base = &byte, .iov_len = 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    int fd = -1;
+    if (::recvmsg(wire.get(), &message, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message)) {
+        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+    }
+    return Descriptor(fd);
+}
 
 class GuardLedgersTest : public GuardLinkTest {
 protected:
@@ -49,6 +92,52 @@ TEST_F(GuardLedgersTest, AContainerGetsMemoryThatItCannotMakeLarger) {
     lock.l_len = 1;
     EXPECT_EQ(::fcntl(memory->get(), F_OFD_SETLK, &lock), 0);
     EXPECT_NE(::fcntl(other->get(), F_OFD_SETLK, &lock), 0);
+}
+
+TEST_F(GuardLedgersTest, WhatIsHandedOutIsOneOpenFileOfTheAgents) {
+    start(60s);
+    const fs::path socket = guard_of(granted()) / "ledger";
+    const Descriptor first = taken(connected(socket));
+    const Descriptor second = taken(connected(socket));
+    ASSERT_TRUE(first && second);
+    // Else each would be kernel memory of the agent's for as long as a container keeps it.
+    ASSERT_EQ(::fcntl(first.get(), F_SETFL, O_APPEND), 0);
+    EXPECT_NE(::fcntl(second.get(), F_GETFL) & O_APPEND, 0);
+    // A lock that a container leaves there makes nobody alive.
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    ASSERT_EQ(::fcntl(first.get(), F_OFD_SETLK, &lock), 0);
+    const auto file = guard_region::LedgerFile::open(socket);
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->held());
+    for (const bool again : {false, true}) {  // one that is made after that look, and a new look
+        if (again) {
+            ASSERT_EQ(::fcntl(first.get(), F_OFD_SETLK, &lock), 0);
+        }
+        EXPECT_TRUE(eventually([&](const auto&) { return !file->held(); }));
+    }
+}
+
+TEST_F(GuardLedgersTest, WhoDoesNotTakeItKeepsNobodyElseWaiting) {
+    start(60s);
+    const fs::path hostile = guard_of(granted("::1")) / "ledger";
+    const fs::path honest = guard_of(granted("::2")) / "ledger";
+    constexpr std::size_t kMany = 100;
+    constexpr std::size_t kMostUntaken = 16;
+    std::vector<Descriptor> held;
+    for (std::size_t i = 0; i < kMany; ++i) held.push_back(connected(hostile));
+    const auto sent = [&] { return std::ranges::count_if(held, has_something); };
+    ASSERT_TRUE(eventually([&](const auto&) { return std::cmp_equal(sent(), kMostUntaken); }));
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(guard_region::receive_from(honest));
+    EXPECT_EQ(sent(), kMostUntaken);  // no more of them than that
+    // Each that goes or takes makes room for another one.
+    for (Descriptor& one : held) {
+        EXPECT_TRUE(one);
+        EXPECT_TRUE(taken(one));
+    }
+    held.clear();
+    EXPECT_TRUE(guard_region::receive_from(hostile));
 }
 
 TEST_F(GuardLedgersTest, AProcessOfAnotherContainerGetsNothing) {

@@ -229,6 +229,7 @@ void GuardMeasuring::keep_groups() {
 void GuardMeasuring::look() {
     std::vector<guard_region::Metered> regions;
     for (auto& [id, tracked] : tracked_) regions.push_back(metered(tracked));
+    parts_.ledgers.drop_locks();
     const std::vector<guard_region::Reading> readings = meter_.look(regions);
     keep_groups();
     auto snapshot = std::make_shared<GuardSnapshot>();

@@ -2,6 +2,8 @@
 #include "guard_region/hand_over.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -37,12 +39,20 @@ Error too_long(const std::filesystem::path& file) {
     return Error{ErrorCode::kInvalidInput, file.native() + ": the name is too long for a socket"};
 }
 
+/// O_NONBLOCK: nobody else's lease on it is waited for.
+Descriptor open_again(int memory) {
+    const std::string path = "/proc/self/fd/" + std::to_string(memory);
+    return Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+}
+
 }  // namespace
 
 void hand_over(int connection, int memory) {
-    const std::string path = "/proc/self/fd/" + std::to_string(memory);
-    const Descriptor copy(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!copy) return;
+    const Descriptor copy = open_again(memory);
+    if (copy) pass_on(connection, copy.get());
+}
+
+void pass_on(int connection, int memory) {
     char byte = 1;
     iovec part{.iov_base = &byte, .iov_len = 1};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -55,9 +65,13 @@ void hand_over(int connection, int memory) {
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
-    const int fd = copy.get();
-    std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    std::memcpy(CMSG_DATA(header), &memory, sizeof memory);
     ::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool was_taken(int connection) {
+    int waiting = 0;
+    return ::ioctl(connection, SIOCOUTQ, &waiting) != 0 || waiting == 0;
 }
 
 Result<Descriptor> listen_at(const std::filesystem::path& file) {
@@ -107,7 +121,10 @@ Result<Descriptor> receive_from(const std::filesystem::path& file) {
     }
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    return Descriptor(fd);
+    const Descriptor shared(fd);
+    Descriptor own = open_again(fd);
+    if (!own) return os::error_from_errno(errno, file.native());
+    return own;
 }
 
 }  // namespace aliquot::guard_region

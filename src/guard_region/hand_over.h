@@ -17,7 +17,14 @@ Result<Descriptor> listen_at(const std::filesystem::path& file);
 /// Sends `memory`, opened once more: locks belong to the open file, so everybody gets their own.
 void hand_over(int connection, int memory);
 
-/// The other side: waits a second at most.
+/// Sends `memory` itself: an open file for each that asks would be kernel memory of ours for as long
+/// as they keep it. Whoever wants locks of their own opens it once more.
+void pass_on(int connection, int memory);
+
+/// Whether the other side has taken all that was sent to it, or is gone.
+bool was_taken(int connection);
+
+/// The other side: waits a second at most. Opens once more what it gets, for locks of its own.
 /// errors   kUnavailable: nobody listens, or sends nothing
 Result<Descriptor> receive_from(const std::filesystem::path& file);
 

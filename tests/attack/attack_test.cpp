@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hostile container beside honest ones: these keep their limits and see no error, the agent lives,
 // answers and stays small.
+#include <csignal>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 #include "base/take_text.h"
 #include "tests/attack/attack_node.h"
@@ -101,11 +103,50 @@ TEST_P(Attacked, HonestContainersKeepTheirLimitsAndTheAgentAnswers) {
     EXPECT_TRUE(served && last) << what_;
 }
 
+/// How often a container got its ledger, and the median and the longest time in microseconds.
+struct Attaches {
+    unsigned done = 0;
+    long median = 0;
+    long longest = 0;
+};
+
+TEST_F(AttackNode, WhoSitsOnItsSocketsMakesNobodyElsesAttachSlow) {
+    start_agent("{}");
+    if (HasFatalFailure() || IsSkipped()) return;
+    const auto honest = admit("honest");
+    const auto sitting = admit("sitting");
+    const auto flooding = admit("flooding");
+    ASSERT_TRUE(honest && sitting && flooding);
+    constexpr unsigned kTimes = 200;
+    const auto attach = [&](const std::string& name) {
+        auto process =
+            run_in(*honest, 65'532, name,
+                   {ALIQUOT_TEST_DIR "/attacker", "attach", std::to_string(kTimes)}, false);
+        (void)process.wait(120s);
+        Attaches found;
+        std::istringstream(log(name)) >> found.done >> found.median >> found.longest;
+        return found;
+    };
+    const Attaches before = attach("before");
+    os::Process first = attack_in(*sitting, "sit_on_sockets", 1000);
+    os::Process second = attack_in(*flooding, "flood_sockets", 1000);
+    const Attaches meanwhile = attach("meanwhile");
+    first.signal(SIGKILL);
+    second.signal(SIGKILL);
+    EXPECT_EQ(before.done, kTimes);
+    EXPECT_EQ(meanwhile.done, kTimes);
+    // Not of these two, of the machine's other programs: what a thread waits for a processor.
+    constexpr long kScheduling = 20'000;
+    EXPECT_LE(meanwhile.median, 4 * before.median + kScheduling) << meanwhile.longest;
+    RecordProperty("longest_us", static_cast<int>(meanwhile.longest));
+}
+
 INSTANTIATE_TEST_SUITE_P(Attack, Attacked,
                          testing::Values(Case{"grow"}, Case{"fill_holes"}, Case{"truncate"},
                                          Case{"scribble"}, Case{"overwrite"}, Case{"hold_locks"},
                                          Case{"hold_words"}, Case{"fork_storm"},
-                                         Case{"flood_sockets"}, Case{"hoard"}),
+                                         Case{"flood_sockets"}, Case{"sit_on_sockets"},
+                                         Case{"hoard"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //   attacker NAME SECONDS SEED [READY_FILE]
 //   attacker list
+//   attacker attach TIMES   as a guard does: prints how many times the ledger was handed over, and the
+//                           median and the longest time that it took, in microseconds
 #include "tests/attack/attacker.h"
 
 #include <dirent.h>
@@ -9,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -25,15 +29,12 @@ void breathe() {
 namespace {
 
 int receive_from(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) return -1;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const int wire = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int wire = connect_to(path, 0);
+    if (wire < 0) return -1;
     const timeval patience{.tv_sec = 1, .tv_usec = 0};
     ::setsockopt(wire, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     int received = -1;
-    if (::connect(wire, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    {
         char byte = 0;
         iovec part{.iov_base = &byte, .iov_len = 1};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -52,18 +53,57 @@ int receive_from(const std::string& path) {
     return received;
 }
 
+int attach(int times) {
+    std::vector<long> took;
+    for (int i = 0; i < times; ++i) {
+        const auto begun = std::chrono::steady_clock::now();
+        const int ledger = receive_from(kLedger);
+        if (ledger < 0) continue;
+        ::close(ledger);
+        took.push_back(static_cast<long>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                             std::chrono::steady_clock::now() - begun)
+                                             .count()));
+    }
+    std::sort(took.begin(), took.end());
+    std::printf("%zu %ld %ld\n", took.size(), took.empty() ? 0 : took[took.size() / 2],
+                took.empty() ? 0 : took.back());
+    return 0;
+}
+
 }  // namespace
+
+int connect_to(const std::string& path, int flags) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) return -1;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const int wire = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
+    if (wire >= 0 &&
+        ::connect(wire, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+        return wire;
+    }
+    if (wire >= 0) ::close(wire);
+    return -1;
+}
+
+std::vector<std::string> sockets() {
+    std::vector<std::string> found;
+    DIR* const directory = ::opendir("/run/aliquot/guard");
+    if (directory == nullptr) return found;
+    while (const dirent* const entry = ::readdir(directory)) {
+        if (entry->d_type != DT_SOCK) continue;
+        found.push_back(std::string("/run/aliquot/guard/") + entry->d_name);
+    }
+    ::closedir(directory);
+    return found;
+}
 
 std::vector<int> descriptors_of_sockets() {
     std::vector<int> got;
-    DIR* const directory = ::opendir("/run/aliquot/guard");
-    if (directory == nullptr) return got;
-    while (const dirent* const entry = ::readdir(directory)) {
-        if (entry->d_type != DT_SOCK) continue;
-        const int one = receive_from(std::string("/run/aliquot/guard/") + entry->d_name);
+    for (const std::string& socket : sockets()) {
+        const int one = receive_from(socket);
         if (one >= 0) got.push_back(one);
     }
-    ::closedir(directory);
     return got;
 }
 
@@ -73,6 +113,7 @@ int main(int argc, char** argv) {
     using namespace aliquot::attack;
     std::vector<Attack> all = file_attacks();
     for (const Attack& one : hidings()) all.push_back(one);
+    if (argc == 3 && std::strcmp(argv[1], "attach") == 0) return attach(std::atoi(argv[2]));
     if (argc < 4) {
         for (const Attack& one : all) std::printf("%s\n", std::string(one.name).c_str());
         return 2;

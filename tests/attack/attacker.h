@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +11,6 @@
 namespace aliquot::attack {
 
 inline constexpr char kLedger[] = "/run/aliquot/guard/ledger";
-inline constexpr char kNode[] = "/run/aliquot/guard/node";
 
 /// When to stop.
 class Deadline {
@@ -34,6 +34,13 @@ std::vector<Attack> hidings();
 
 /// Waits a moment between two blows, so that the machine is left for others.
 void breathe();
+
+/// All sockets that are mounted for us.
+std::vector<std::string> sockets();
+
+/// flags   of socket(), beside SOCK_CLOEXEC
+/// returns the connection; -1: there is none to be had
+int connect_to(const std::string& path, int flags);
 
 /// The descriptors that sockets of the region hand out, as many as they give in one go; each is the
 /// tenant's own to misuse.

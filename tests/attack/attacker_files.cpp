@@ -2,13 +2,15 @@
 // Attacks on all that a container may write or connect to: its ledger and what sockets hand out.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -185,36 +187,68 @@ void fork_storm(const Deadline& deadline, std::minstd_rand& dice) {
     }
 }
 
-/// Many connections that take nothing and never go.
+/// As many as this user may have.
+void allow_descriptors() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    constexpr rlim_t kMost = 100'000;
+    limit.rlim_cur = std::min(limit.rlim_max, kMost);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Connections that take nothing, all at once and again and again.
 void flood_sockets(const Deadline& deadline, std::minstd_rand&) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, kNode, sizeof kNode);
+    const std::vector<std::string> all = sockets();
     std::vector<int> held;
     constexpr std::size_t kMost = 900;
     while (!deadline.over()) {
-        const int wire = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (wire >= 0 &&
-            ::connect(wire, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-            held.push_back(wire);
-        } else if (wire >= 0) {
-            ::close(wire);
+        bool full = held.size() >= kMost;
+        for (const std::string& socket : all) {
+            const int wire = connect_to(socket, SOCK_NONBLOCK);
+            if (wire >= 0) held.push_back(wire);
+            full = full || (wire < 0 && errno == EMFILE);
         }
-        if (held.size() >= kMost || wire < 0) {
-            for (const int one : held) ::close(one);
-            held.clear();
-        }
+        if (!full) continue;
+        for (const int one : held) ::close(one);
+        held.clear();
+        breathe();
     }
 }
 
-/// Takes what is handed out again and again, until nothing more is to be had.
-void hoard(const Deadline& deadline, std::minstd_rand&) {
+/// A thousand connections to each socket that take nothing, never go, and say a byte now and then.
+void sit_on_sockets(const Deadline& deadline, std::minstd_rand& dice) {
+    allow_descriptors();
+    ::signal(SIGPIPE, SIG_IGN);
     std::vector<int> held;
+    constexpr std::size_t kMost = 1000;
+    for (const std::string& socket : sockets()) {
+        for (std::size_t i = 0; i < kMost; ++i) {
+            const int wire = connect_to(socket, SOCK_NONBLOCK);
+            if (wire >= 0) held.push_back(wire);
+        }
+    }
     while (!deadline.over()) {
-        for (const int one : descriptors_of_sockets()) held.push_back(one);
-        if (held.size() < 800) continue;
-        for (const int one : held) ::close(one);
-        held.clear();
+        if (!held.empty()) {
+            (void)!::send(held[dice() % held.size()], "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        for (const std::string& socket : sockets()) {  // in place of those that were closed
+            const int wire = connect_to(socket, SOCK_NONBLOCK);
+            if (wire < 0) continue;
+            held.push_back(wire);
+            if (held.size() < 4 * kMost) continue;
+            std::swap(held[dice() % held.size()], held.back());
+            ::close(held.back());
+            held.pop_back();
+        }
+        breathe();
+    }
+}
+
+/// Takes what is handed out again and again, until nothing more is to be had, and keeps it.
+void hoard(const Deadline& deadline, std::minstd_rand&) {
+    allow_descriptors();
+    while (!deadline.over()) {
+        if (descriptors_of_sockets().empty()) breathe();
     }
 }
 
@@ -230,6 +264,7 @@ std::vector<Attack> file_attacks() {
             {"hold_words", hold_words},
             {"fork_storm", fork_storm},
             {"flood_sockets", flood_sockets},
+            {"sit_on_sockets", sit_on_sockets},
             {"hoard", hoard}};
 }
 

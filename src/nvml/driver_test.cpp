@@ -274,6 +274,13 @@ TEST(Driver, WakesForAFaultAndLetsOthersAskMeanwhile) {
     EXPECT_THAT(*quiet, IsEmpty());
 }
 
+TEST(Driver, ListensToEveryGpuBeforeItsFirstWaitEnds) {
+    const Bench bench(kNew);
+    const auto driver = bench.driver();
+    ASSERT_TRUE(driver->wait_faults(0ms));
+    EXPECT_GE(bench->waits, bench->count);
+}
+
 TEST(Driver, HearsFaultsAfterTheSetOfGpusChanged) {
     const Bench bench(kNew);
     bench->count = 1;

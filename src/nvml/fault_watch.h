@@ -30,7 +30,8 @@ public:
     FaultWatch(const FaultWatch&) = delete;
     FaultWatch& operator=(const FaultWatch&) = delete;
 
-    /// Waits for faults of the first `gpus` GPUs; empty when there was none.
+    /// Waits for faults of the first `gpus` GPUs; empty when there was none. It does not end before each
+    /// of them is listened to, or has not let that be done for a second: a fault after it is heard.
     /// errors   none of them can be waited for
     Result<std::vector<gpu::FaultEvent>> wait(unsigned gpus, std::chrono::milliseconds slice,
                                               std::chrono::milliseconds timeout);

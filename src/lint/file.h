@@ -49,7 +49,9 @@ struct File {
     std::string directory;  // of the name; "" for none
     FileKind kind = FileKind::kOther;
     bool aliquot = false;  // sharing configurations are read by our agent, with our extensions
-    std::string original;  // the bytes as they are on disk: what edits are made in
+    bool byte_order_mark =
+        false;             // the bytes on disk begin with UTF-8's; it is no part of `original`
+    std::string original;  // the other bytes as they are on disk: what edits are made in
     /// `original` with the same length and lines, bytes that are no UTF-8 and control characters
     /// replaced by '?', CR before LF by a blank.
     std::string text;

@@ -8,6 +8,7 @@
 #include "base/diff.h"
 #include "lint/lint.h"
 #include "lint/words.h"
+#include "syntax/clean_text.h"
 
 namespace aliquot::lint {
 namespace {
@@ -88,6 +89,10 @@ std::string fixed_text(const File& file, const std::vector<findings::Finding>& f
         if (!is_better(apply_fixes(file.original, kept).text)) kept.pop_back();
     }
     return apply_fixes(file.original, kept).text;
+}
+
+std::string as_written(const File& file, std::string_view text) {
+    return std::string(file.byte_order_mark ? syntax::kByteOrderMark : "").append(text);
 }
 
 std::string unified_diff(std::string_view name, std::string_view before, std::string_view after) {

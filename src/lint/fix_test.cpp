@@ -36,7 +36,8 @@ TEST(Fixes, LeaveNothingOfWhatTheyFixed) {
         if (!entry.is_regular_file() || name.ends_with(".findings") || name.ends_with(".json"))
             continue;
         std::ifstream file(entry.path(), std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+        const std::string text = read_file(name, bytes)->original;
         const auto before = look_at(name, text);
         const Fixed fixed = apply_fixes(text, before);
         if (fixed.fixed.empty()) continue;
@@ -53,6 +54,23 @@ TEST(Fixes, LeaveNothingOfWhatTheyFixed) {
         EXPECT_LT(errors(after), errors(before) + 1) << entry.path() << '\n' << fixed.text;
     }
     EXPECT_GT(fixed_files, 5U);
+}
+
+TEST(Fixes, KeepTheByteOrderMarkAndTheLineEnds) {
+    std::vector<std::unique_ptr<File>> files;
+    files.push_back(read_file("job.yaml",
+                              "\xef\xbb\xbf"
+                              "apiVersion: v1\r\nkind: Pod\r\nmetadata: {name: a}\r\nspec:\r\n"
+                              "  containers:\r\n  - name: a\r\n    image: a.example.com/a:1\r\n"
+                              "    resources:\r\n      requests: {nvidia.com/gpu: 2}\r\n"
+                              "      limits: {nvidia.com/gpu: 1}\r\n"));
+    const Set set(std::move(files));
+    const File& file = *set.files().front();
+    const std::string written = as_written(file, fixed_text(file, check(set, nullptr, 1), nullptr));
+    EXPECT_EQ(written.substr(0, 4),
+              "\xef\xbb\xbf"
+              "a");
+    EXPECT_NE(written.find("requests: {nvidia.com/gpu: 1}\r\n"), std::string::npos) << written;
 }
 
 }  // namespace

@@ -62,12 +62,27 @@ void Kustomizations::add(const File& file) {
                 }
             }
         }
+        add_patches(file.directory, *object.node);
         const Value* images = object.node->find("images");
         if (images == nullptr) continue;
         for (const Value& image : images->items) {
             const bool tags = image.find("newTag") != nullptr || image.find("digest") != nullptr ||
                               image.find("newName") != nullptr;
             if (tags) images_.insert(text_at(image, "name"));
+        }
+    }
+}
+
+/// `patches: [{path: a.yaml}]`, `patchesStrategicMerge: [a.yaml]` and `patchesJson6902`.
+void Kustomizations::add_patches(std::string_view directory, const Value& node) {
+    for (const std::string_view key : {"patches", "patchesStrategicMerge", "patchesJson6902"}) {
+        const Value* list = node.find(key);
+        if (list == nullptr) continue;
+        for (const Value& item : list->items) {
+            const std::string path = item.is_mapping() ? text_at(item, "path") : item.scalar;
+            if (path.empty() || path.find('\n') != std::string::npos) continue;  // written in place
+            const std::string whole = joined(directory, path);
+            if (!whole.empty()) patches_.insert(whole);
         }
     }
 }
@@ -95,6 +110,10 @@ void Kustomizations::link() {
 
 bool Kustomizations::label_selectors(const File& file) const {
     return !labelled_.empty() && labelled_.find(joined(file.name, "")) != labelled_.end();
+}
+
+bool Kustomizations::is_patch(const File& file) const {
+    return !patches_.empty() && patches_.find(joined(file.name, "")) != patches_.end();
 }
 
 bool Kustomizations::give_tag(std::string_view image) const {

@@ -7,6 +7,10 @@
 #include <string_view>
 #include <vector>
 
+namespace aliquot::document {
+struct Value;
+}
+
 namespace aliquot::lint {
 
 struct File;
@@ -25,8 +29,12 @@ public:
     [[nodiscard]] bool label_selectors(const File& file) const;
     /// Whether one gives the image of this name (without tag) a tag, a digest or another name.
     [[nodiscard]] bool give_tag(std::string_view image) const;
+    /// Whether one names this file as a patch of what it gathers.
+    [[nodiscard]] bool is_patch(const File& file) const;
 
 private:
+    void add_patches(std::string_view directory, const document::Value& node);
+
     struct One {
         std::vector<std::string> gathers;  // paths below the directory given to add(), "a/b.yaml"
         bool labels = false;
@@ -34,6 +42,7 @@ private:
     std::map<std::string, One, std::less<>> by_directory_;
     std::set<std::string, std::less<>> labelled_;  // files
     std::set<std::string, std::less<>> images_;
+    std::set<std::string, std::less<>> patches_;  // files
 };
 
 }  // namespace aliquot::lint

@@ -52,6 +52,7 @@ struct Object {
     bool inner = false;  // it stands inside of a document that is more than a List
     bool broken = false;     // a part of it could not be read and was left out
     bool templated = false;  // placeholders stand in it
+    bool stub = false;       // of kPatch: only because its containers have no image
 
     [[nodiscard]] std::string group() const;  // "apps"; "" for v1
     [[nodiscard]] Mark mark() const;          // of its first key

@@ -113,6 +113,7 @@ int Adder::add(const Value& node, Role role, int holder) {
                              (object.is_workload() && !has(node, "spec")) ||
                              (patch_file && object.is_workload());
         if (empty_workload || partial) object.role = Role::kPatch;
+        object.stub = empty_workload && !partial;
     }
     file_.objects.push_back(std::move(object));
     return static_cast<int>(file_.objects.size()) - 1;

@@ -144,6 +144,8 @@ std::unique_ptr<File> read_file(std::string name, std::string bytes, const ReadL
     file->directory = directory_of(name);
     file->name = std::move(name);
     if (bytes.size() > limits.bytes || is_binary(bytes)) bytes.clear();
+    file->byte_order_mark = bytes.starts_with(syntax::kByteOrderMark);
+    if (file->byte_order_mark) bytes.erase(0, syntax::kByteOrderMark.size());
     file->original = std::move(bytes);
     file->text = syntax::clean_text(file->original);
     file->folded = lower(file->text);

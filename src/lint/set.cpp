@@ -55,6 +55,15 @@ void add_labels(const File& file, Names& names) {
     }
 }
 
+/// A kustomization says that the file is a patch: what is not in it stands in the base.
+void mark_patches(File& file) {
+    for (Object& object : file.objects) {
+        if (object.role == Role::kObject) object.role = Role::kPatch;
+        object.stub = false;
+    }
+    for (PodSpec& pod : file.pods) pod.whole = false;
+}
+
 }  // namespace
 
 Set::Set(std::vector<std::unique_ptr<File>> files) : files_(std::move(files)) {
@@ -71,6 +80,9 @@ Set::Set(std::vector<std::unique_ptr<File>> files) : files_(std::move(files)) {
         if (directories_[file->directory].size() <= kMost) add_labels(*file, labels_);
     }
     kustomizations_.link();
+    for (const auto& file : files_) {
+        if (kustomizations_.is_patch(*file)) mark_patches(*file);
+    }
 }
 
 std::vector<const File*> Set::terraform_above(const File& file) const {
@@ -109,6 +121,26 @@ std::vector<const File*> Set::neighbours(const File& file) const {
         if (result.size() > kMost) break;
         if (other->first != file.directory) take(other->second);
     }
+    return result;
+}
+
+std::vector<const File*> Set::surroundings(const File& file) const {
+    std::vector<const File*> result = neighbours(file);
+    const auto slash = file.directory.rfind('/');
+    if (file.directory.empty() || slash == 0) return result;
+    constexpr std::size_t kMost = 100;  // as for neighbours()
+    const std::string above = file.directory.substr(0, slash == std::string::npos ? 0 : slash);
+    const std::string below = above.empty() ? "" : above + '/';
+    std::vector<const File*> beside;
+    const auto at_above = directories_.find(above);
+    if (at_above != directories_.end() && !above.empty()) beside = at_above->second;
+    for (auto other = directories_.lower_bound(below);
+         other != directories_.end() && other->first.starts_with(below); ++other) {
+        if (beside.size() + other->second.size() > kMost) return result;
+        if (other->first == file.directory) continue;
+        beside.insert(beside.end(), other->second.begin(), other->second.end());
+    }
+    result.insert(result.end(), beside.begin(), beside.end());
     return result;
 }
 

@@ -29,6 +29,10 @@ public:
     /// 100 files each stands alone.
     [[nodiscard]] std::vector<const File*> neighbours(const File& file) const;
 
+    /// The neighbours and what lies in the directories beside that of the file, as far as the directory
+    /// above has not more than 100 files below it. Only to silence a finding.
+    [[nodiscard]] std::vector<const File*> surroundings(const File& file) const;
+
     /// Kind and name among the neighbours; the namespace must agree where both say one.
     struct Found {
         const File* file = nullptr;

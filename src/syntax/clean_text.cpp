@@ -33,8 +33,6 @@ std::size_t character_length(std::string_view text, std::size_t at) {
 
 std::string clean_text(std::string_view bytes) {
     std::string text(bytes);
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-    if (bytes.starts_with(kByteOrderMark)) std::fill_n(text.begin(), 3, ' ');
     for (std::size_t i = 0; i < text.size();) {
         const auto c = static_cast<unsigned char>(text[i]);
         if (c == '\r') {

@@ -54,9 +54,12 @@ void ShellReader::begin_line(std::size_t end) {
     const std::string_view line = text_.substr(at_, newline - at_);
     const std::size_t prompt = console_ ? console_prompt_length(line) : prompt_length(line);
     if (prompt > 0) {
+        open_ = 0;
+        open_lines_ = 0;
         at_ += prompt;
         return;
     }
+    if (console_ && continue_construct(line)) return;
     const std::size_t first = line.find_first_not_of(" \t\r");
     if (first != std::string_view::npos && line[first] == '#') {
         at_ += first;
@@ -64,6 +67,32 @@ void ShellReader::begin_line(std::size_t end) {
         return;
     }
     if (console_) at_ = newline;
+}
+
+/// A line of `$ for ...` above it: "> " or nothing before the command.
+bool ShellReader::continue_construct(std::string_view line) {
+    constexpr unsigned kMostLines = 50;  // then its end is not in the block
+    if (open_ <= 0 || ++open_lines_ > kMostLines) return false;
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return true;
+    const bool prompt = line[first] == '>' && (first + 1 >= line.size() || line[first + 1] == ' ');
+    at_ += prompt ? first + 1 : first;
+    return true;
+}
+
+/// The words that open and close a construct of several lines stand at the front of a command.
+void ShellReader::count_constructs() {
+    for (const Word& word : words_) {
+        if (word.quoted) return;
+        if (word.text == "for" || word.text == "while" || word.text == "until" ||
+            word.text == "if" || word.text == "case") {
+            ++open_;
+        } else if (word.text == "done" || word.text == "fi" || word.text == "esac") {
+            open_ = std::max(open_ - 1, 0);
+        } else if (word.text != "do" && word.text != "then" && word.text != "else") {
+            return;
+        }
+    }
 }
 
 void ShellReader::read_comment(std::size_t end, bool own_line) {
@@ -145,6 +174,7 @@ void ShellReader::read_command(std::size_t end, int depth) {
 void ShellReader::finish_command(std::string separator, int depth) {
     const int from = piped_from_;
     piped_from_ = -1;
+    if (console_) count_constructs();
     std::optional<Command> command = make_command(words_);
     const int number = static_cast<int>(script_.commands.size());
     if (!command) {

@@ -33,6 +33,8 @@ private:
 
     void read_range(std::size_t begin, std::size_t end, int depth);
     void begin_line(std::size_t end);
+    bool continue_construct(std::string_view line);
+    void count_constructs();
     void read_comment(std::size_t end, bool own_line);
     void read_command(std::size_t end, int depth);
     void read_word(std::size_t end, int depth);
@@ -52,6 +54,8 @@ private:
     Script script_;
     std::size_t at_ = 0;
     bool console_ = false;
+    int open_ = 0;             // loops and conditions of a console block that have no end yet
+    unsigned open_lines_ = 0;  // how many lines without a prompt they took
 
     // The command that is being read.
     std::vector<Word> words_;

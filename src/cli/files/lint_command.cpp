@@ -101,7 +101,7 @@ void fix_all(Context& context, const lint::Run& run, const lint::Facts* facts,
             if (!words.diff) context.out << text;
             continue;
         }
-        const auto done = os::write_output(file->name, text);
+        const auto done = os::write_output(file->name, lint::as_written(*file, text));
         if (!done) fail(context, kCouldNotRun, done.error().message);
     }
     if (words.fix && !words.diff) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
+#include "catalog/version.h"
 #include "lint/families.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
@@ -178,11 +180,51 @@ bool says_so(const File& file, const Removed& removed) {
     });
 }
 
-void check_object(const File& file, const Object& object, Report& report) {
+/// "0.36.1" of `version = "0.36.1"`, `KARPENTER_VERSION=0.36.1`, `--version v0.36.1`.
+std::optional<catalog::Version> version_in(std::string_view line) {
+    std::size_t at = lower(line).find("version");
+    if (at == std::string::npos) return std::nullopt;
+    at = line.find_first_of("0123456789", at);
+    if (at == std::string_view::npos) return std::nullopt;
+    return catalog::parse_version(line.substr(at));
+}
+
+/// Whether a file near it installs a release of the project that still serves the version: a line with
+/// a version below or above one that names the project.
+bool installs_earlier(const File& near, const Removed& removed) {
+    const auto blank = removed.since.find(' ');
+    const auto end = catalog::parse_version(removed.since.substr(blank + 1));
+    const std::string project = lower(removed.since.substr(0, blank));
+    if (!end || !near.mentions(project) || !near.mentions("version")) return false;
+    constexpr unsigned kNear = 8;  // lines of one resource or command
+    unsigned named = 0;
+    unsigned versioned = 0;
+    std::optional<catalog::Version> version;
+    for (unsigned line = 1; line <= near.line_starts.size(); ++line) {
+        const std::string_view text = near.line(line);
+        if (contains(text, "apiversion")) continue;
+        if (contains(text, project)) named = line;
+        if (const auto found = version_in(text)) {
+            version = found;
+            versioned = line;
+        }
+        if (named == 0 || versioned == 0 || !version) continue;
+        if (std::max(named, versioned) - std::min(named, versioned) <= kNear && *version < *end)
+            return true;
+    }
+    return false;
+}
+
+void check_object(const File& file, const Set& set, const Object& object, Report& report) {
     const Removed* removed = find_removed(kRemoved, object);
     const bool custom = removed == nullptr;
     if (custom) removed = find_removed(kRemovedCustom, object);
     if (removed == nullptr) return;
+    if (custom) {
+        for (const File* near : set.neighbours(file)) {
+            if (installs_earlier(*near, *removed)) return;
+        }
+    }
     const Value* value = object.node->find("apiVersion");
     const std::string since = removed->since.empty()
                                   ? " is served by no release"
@@ -200,8 +242,7 @@ void check_object(const File& file, const Object& object, Report& report) {
 
 }  // namespace
 
-void check_api_versions(const File& file, const Set& /*set*/, const Facts* /*facts*/,
-                        Report& report) {
+void check_api_versions(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     if (file.mentions(".capabilities")) return;  // a chart that chooses by the server's version
     if (file.is_prose() && (file.mentions("non-goals") || file.mentions("non goals"))) {
         return;  // a proposal: its versions are those of its day, and of what it proposes
@@ -209,7 +250,7 @@ void check_api_versions(const File& file, const Set& /*set*/, const Facts* /*fac
     for (const Object& object : file.objects) {
         const bool whole = object.role == Role::kObject || object.role == Role::kPatch;
         if (!whole || object.kind == "CustomResourceDefinition") continue;
-        if (object.node->find("apiVersion") != nullptr) check_object(file, object, report);
+        if (object.node->find("apiVersion") != nullptr) check_object(file, set, object, report);
     }
 }
 

@@ -12,14 +12,13 @@
 namespace aliquot::lint {
 namespace {
 
-// Top-level keys of the charts, over all their versions up to autumn 2026.
-constexpr std::array<std::string_view, 44> kOperatorKeys{"ccManager",
+// Top-level keys of the charts, over their versions from 2021 up to autumn 2026.
+constexpr std::array<std::string_view, 39> kOperatorKeys{"ccManager",
                                                          "cdi",
                                                          "clusterPolicy",
                                                          "daemonsets",
                                                          "dcgm",
                                                          "dcgmExporter",
-                                                         "dcgmPodExporter",
                                                          "devicePlugin",
                                                          "draDriver",
                                                          "driver",
@@ -30,8 +29,6 @@ constexpr std::array<std::string_view, 44> kOperatorKeys{"ccManager",
                                                          "gfd",
                                                          "gpuCluster",
                                                          "hostPaths",
-                                                         "image",
-                                                         "imagePullSecrets",
                                                          "kataManager",
                                                          "kataSandboxDevicePlugin",
                                                          "mig",
@@ -40,12 +37,10 @@ constexpr std::array<std::string_view, 44> kOperatorKeys{"ccManager",
                                                          "nfd",
                                                          "node-feature-discovery",
                                                          "nodeStatusExporter",
-                                                         "nvidia",
                                                          "operator",
                                                          "platform",
                                                          "psa",
                                                          "psp",
-                                                         "replicaCount",
                                                          "sandboxDevicePlugin",
                                                          "sandboxWorkloads",
                                                          "toolkit",
@@ -136,7 +131,8 @@ constexpr std::array<std::string_view, 4> kExporterMore{"tlsServerConfig", "tole
 bool is_high(std::string_view key) {
     return key == "nodeSelector" || key == "tolerations" || key == "affinity" ||
            key == "resources" || key == "runtimeClassName" || key == "migStrategy" ||
-           key == "serviceMonitor";
+           key == "serviceMonitor" || key == "imagePullSecrets" || key == "image" ||
+           key == "replicaCount";
 }
 
 std::string_view right_place(std::string_view key) {
@@ -145,6 +141,9 @@ std::string_view right_place(std::string_view key) {
     if (key == "serviceMonitor") return "dcgmExporter.serviceMonitor";
     if (key == "nodeSelector")
         return "operator.nodeSelector, or the label nvidia.com/gpu.deploy.operands";
+    if (key == "imagePullSecrets")
+        return "imagePullSecrets of operator, driver, toolkit and the other sections";
+    if (key == "image") return "image of a section: driver, toolkit, devicePlugin, ...";
     return {};
 }
 
@@ -209,7 +208,7 @@ bool has_key(const Chart& chart, const Value::Entry& entry) {
 
 /// `key` is the first step of a path in the values of `chart`; `sure`: of no chart around it.
 void check_key(const Chart& chart, std::string_view key, Mark mark, bool sure, Report& report) {
-    if (is_placeholder(key) || key == "<<") return;
+    if (key.find_first_of("<>{}$.") != std::string_view::npos || key == "key") return;
     if (std::find(chart.keys.begin(), chart.keys.end(), key) != chart.keys.end()) return;
     std::string meant(nearest(key, chart.keys));
     if (chart.name == "nvidia-device-plugin" &&
@@ -369,7 +368,7 @@ void check_helm_keys(const File& file, const std::vector<ChartInstall>& installs
         if (chart == nullptr) continue;
         for (const auto& [path, word] : install.sets) {
             const std::string key = path.substr(0, path.find_first_of(".[\\"));
-            check_key(*chart, key, word.mark, false, report);
+            check_key(*chart, key, word.mark, !install.local, report);
             if (chart->name != "gpu-operator") continue;
             check_path(path, word.mark, report);
             check_old(path, word.text, word.mark,

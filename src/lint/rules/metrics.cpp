@@ -77,7 +77,7 @@ bool is_enabled_in(const File& file, std::string_view name) {
 }
 
 bool is_enabled_nearby(const File& file, const Set& set, std::string_view name) {
-    const auto near = set.neighbours(file);
+    const auto near = set.surroundings(file);
     return is_enabled_in(file, name) ||
            std::any_of(near.begin(), near.end(), [&file, name](const File* other) {
                return other != &file && is_enabled_in(*other, name);

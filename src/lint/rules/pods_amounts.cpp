@@ -9,6 +9,7 @@
 #include "k8s/resource_name.h"
 #include "lint/rules/evidence.h"
 #include "lint/rules/pod_rules.h"
+#include "lint/rules/whole_shares.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -280,17 +281,6 @@ void check_many(const File& file, const PodSpec& pod, bool shares, Report& repor
     }
 }
 
-bool shares_whole_gpus(const File& file) {
-    return std::any_of(file.objects.begin(), file.objects.end(), [](const Object& object) {
-        if (object.role != Role::kDevicePluginConfig) return false;
-        const Value* list = at_path(*object.node, "sharing.timeSlicing.resources");
-        if (list == nullptr) list = at_path(*object.node, "sharing.mps.resources");
-        return list != nullptr && !list->items.empty() &&
-               text_at(list->items.front(), "name") == "nvidia.com/gpu" &&
-               text_at(*object.node, "sharing.timeSlicing.renameByDefault") != "true";
-    });
-}
-
 bool is_denied(std::string_view line) {
     constexpr std::array<std::string_view, 12> kWords{
         "not ",  "n't",     "never",       "invalid", "wrong", "reject",
@@ -342,12 +332,19 @@ void check_told_parts(const File& file, Report& report) {
 
 }  // namespace
 
-void check_pod_amounts(const File& file, const Set& /*set*/, const Facts* /*facts*/,
-                       Report& report) {
-    const bool shares = shares_whole_gpus(file);
+void check_pod_amounts(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
+    bool shares = false;
+    if (file.mentions("nvidia.com/gpu")) {
+        const WholeShares found = whole_shares(file, set);
+        const bool own = found.holder == &file;
+        // Of several in a directory nobody knows which nodes have them.
+        shares = own ? found.kept > 0 : found.kept == 1 && found.renamed + found.others == 0;
+    }
     for (const PodSpec& pod : file.pods) {
         const Object* object = file.object(pod);
-        const bool patch = object != nullptr && (object->role == Role::kPatch || object->broken);
+        // What a stub leaves out is the image; a lone request in it is meant as it stands.
+        const bool patch = object != nullptr &&
+                           ((object->role == Role::kPatch && !object->stub) || object->broken);
         for (const Container& container : pod.containers) {
             if (container.resources == nullptr) continue;
             const bool whole = !patch && container.resources->find("<<") == nullptr;

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 
 #include "lint/rules/evidence.h"
+#include "lint/rules/node_labels.h"
 #include "lint/rules/pod_rules.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
 namespace {
-
-using Keys = std::set<std::string, std::less<>>;
 
 /// A key with its value as a selector, an affinity or a label command has it.
 struct Label {
@@ -102,45 +100,6 @@ bool is_strange_spot(const Label& label) {
         "purchase-type", "pool-type",     "instance-lifecycle"};
     if (spot && std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
     return (key == "spot" || key == "spot-instance" || key == "preemptible") && value == "true";
-}
-
-/// Labels that something in the file gives to nodes: NodePools, node groups, machine sets, options
-/// of clouds' commands. `kubectl label` does not count.
-void add_defined(const File& file, Keys& keys) {
-    for (const Object& object : file.objects) {
-        const bool pool = object.kind == "NodePool" || object.kind == "Provisioner" ||
-                          object.kind == "ClusterConfig" || object.kind == "MachineDeployment" ||
-                          object.kind == "MachineSet" || object.kind == "MachinePool" ||
-                          object.kind == "NodeFeatureRule" || object.kind == "NodeClass" ||
-                          object.kind == "EC2NodeClass" || object.kind == "Node" ||
-                          object.kind == "ResourceFlavor" || object.kind == "InstanceGroup" ||
-                          object.kind == "KubeletConfiguration" ||
-                          object.kind == "AzureManagedMachinePool";
-        if (!pool) continue;
-        walk(*object.node, [&](const Value::Entry& entry) {
-            const std::string& name = entry.first.scalar;
-            if (name != "labels" && name != "nodeLabels") return;
-            for (const Value::Entry& label : entry.second.entries) keys.insert(label.first.scalar);
-        });
-    }
-    for (const Command& command : file.commands) {
-        for (const std::string_view flag : {"--node-labels", "--labels", "--node-label"}) {
-            const auto value = command.value(flag);
-            if (!value || command.is("kubectl")) continue;
-            for (const std::string_view pair : split(*value, ',')) {
-                keys.insert(std::string(pair.substr(0, pair.find('='))));
-            }
-        }
-    }
-    for (const Block& block : file.blocks) {
-        if (block.language != Language::kHcl) continue;
-        for (const std::string_view key :
-             {"accelerator", "gpu-type", "gpu_type", "node-type", "node_type", "nodetype",
-              "workload-type", "workload_type", "workload", "hardware", "hardware-type",
-              "node-role", "lifecycle", "gpu", "nvidia"}) {
-            if (contains_word(block.text, key)) keys.insert(std::string(key));
-        }
-    }
 }
 
 void add_pairs(const Value* node, std::vector<Label>& labels) {
@@ -236,7 +195,7 @@ bool begins_word(std::string_view text, std::string_view word) {
 
 class LabelCheck {
 public:
-    LabelCheck(const Set& set, const Keys& defined, const Keys& by_hand, const File& file,
+    LabelCheck(const Set& set, const LabelKeys& defined, const LabelKeys& by_hand, const File& file,
                Report& report)
         : set_(set),
           defined_(defined),
@@ -295,8 +254,8 @@ public:
 
 private:
     const Set& set_;
-    const Keys& defined_;
-    const Keys& by_hand_;
+    const LabelKeys& defined_;
+    const LabelKeys& by_hand_;
     bool prose_;
     bool oracle_;
     bool foreign_;  // about the GPUs of another maker
@@ -365,16 +324,9 @@ void check_pod_labels(const File& file, const Set& set, const Facts* facts, Repo
         if (file.mentions("nvidia.com/gpu: ")) check_listed_labels(file, report);
     }
     if (file.objects.empty() && file.commands.empty()) return;
-    Keys defined;
-    for (const File* near : set.neighbours(file)) add_defined(*near, defined);
-    for (const File* module : set.terraform_above(file)) add_defined(*module, defined);
-    if (facts != nullptr) {
-        for (const NodeFacts& node : facts->nodes) {
-            for (const auto& [key, value] : node.labels) defined.insert(key);
-        }
-    }
+    const LabelKeys defined = labels_of_nodes(file, set, facts);
     const auto commanded = commanded_labels(file);
-    Keys by_hand;
+    LabelKeys by_hand;
     for (const Label& label : commanded) by_hand.insert(label.key);
     LabelCheck check(set, defined, by_hand, file, report);
     for (const Label& label : selectors_of(file, false)) check.look(label, false);

@@ -5,6 +5,7 @@
 
 #include "lint/rules/evidence.h"
 #include "lint/rules/pod_rules.h"
+#include "lint/rules/whole_shares.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -92,44 +93,35 @@ void check_name(const ResourceValue& value, Report& report) {
     entry.expected(right).fix(right + ": " + value.text);
 }
 
-/// Whether every sharing entry of the file for whole GPUs renames them (or none does).
-enum class Renaming : std::uint8_t { kUnknown, kAll, kNone };
-Renaming renaming_of(const File& file) {
-    unsigned renamed = 0;
-    unsigned kept = 0;
-    for (const Object& object : file.objects) {
-        if (object.role != Role::kDevicePluginConfig) continue;
-        for (const std::string_view way : {"sharing.timeSlicing", "sharing.mps"}) {
-            const Value* block = at_path(*object.node, way);
-            if (block == nullptr || block->find("resources") == nullptr) continue;
-            ++(text_at(*block, "renameByDefault") == "true" ? renamed : kept);
-        }
-    }
-    if (renamed > 0 && kept == 0) return Renaming::kAll;
-    return kept > 0 && renamed == 0 ? Renaming::kNone : Renaming::kUnknown;
-}
-
-void check_shared_names(const File& file, Report& report) {
-    const Renaming renaming = renaming_of(file);
-    if (renaming == Renaming::kUnknown || file.mentions("rename:")) return;
+/// Pods under the wrong one of the two names. In a directory the configuration of another file counts
+/// where it is the only one; other nodes may share nothing then, so that nvidia.com/gpu is a warning.
+void check_shared_names(const File& file, const Set& set, Report& report) {
+    if (!file.mentions("nvidia.com/gpu") || file.mentions("rename:")) return;
+    const WholeShares shares = whole_shares(file, set);
+    if (shares.none() || shares.holder->mentions("rename:")) return;
+    if (shares.renamed > 0 && shares.kept + shares.others > 0) return;
+    const bool own = shares.holder == &file;
+    if (!own && shares.renamed > 1) return;
+    const std::string where = own ? "this file" : shares.holder->name;
     for (const PodSpec& pod : file.pods) {
         const GpuNeed need = gpu_need(pod);
         if (need.value == nullptr) continue;
-        if (renaming == Renaming::kNone && need.value->name == "nvidia.com/gpu.shared") {
+        if (shares.renamed == 0 && need.value->name == "nvidia.com/gpu.shared") {
             report
                 .add("POD002", need.value->key->mark,
                      "'nvidia.com/gpu.shared' is offered only with renameByDefault: true, and the "
-                     "configuration of this file has it not")
+                     "configuration of " +
+                         where + " has it not")
                 .expected("nvidia.com/gpu")
                 .fix("nvidia.com/gpu: " + need.value->text);
-        } else if (renaming == Renaming::kAll && need.value->name == "nvidia.com/gpu") {
+        } else if (shares.renamed > 0 && need.value->name == "nvidia.com/gpu") {
             report
                 .add("POD002", need.value->key->mark,
-                     "the configuration of this file renames shared GPUs: no node offers "
-                     "'nvidia.com/gpu'")
+                     "the configuration of " + where +
+                         " renames shared GPUs: no node offers 'nvidia.com/gpu'")
                 .expected("nvidia.com/gpu.shared")
                 .fix("nvidia.com/gpu.shared: " + need.value->text)
-                .severity(file.is_prose() ? Severity::kWarning : Severity::kError);
+                .severity(file.is_prose() || !own ? Severity::kWarning : Severity::kError);
         }
     }
 }
@@ -224,12 +216,12 @@ void check_names(const File& file, const PodSpec& pod, Report& report) {
 
 }  // namespace
 
-void check_pod_names(const File& file, const Set& /*set*/, const Facts* /*facts*/, Report& report) {
+void check_pod_names(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     for (const PodSpec& pod : file.pods) {
         check_names(file, pod, report);
         check_requests(file, pod, report);
     }
-    check_shared_names(file, report);
+    check_shared_names(file, set, report);
 }
 
 }  // namespace aliquot::lint

@@ -33,6 +33,8 @@ void check_toleration(const File& file, const PodSpec& pod, bool taints, Report&
     const Object* object = file.object(pod);
     // It is to stand beside a pod that has a GPU: a client that measures it.
     if (pod.affinity != nullptr && pod.affinity->find("podAffinity") != nullptr) return;
+    // It is to look at one node, whatever that has.
+    if (pod.node != nullptr && pod.node->find("nodeName") != nullptr) return;
     const bool fragment = is_bare(pod) && file.is_prose();
     if (!fragment && !is_ordinary(file, pod)) return;
     if (object != nullptr && (object->kind == "DaemonSet" || is_gpu_chart(object->chart))) return;

@@ -363,7 +363,7 @@ void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Repor
         check_kubectl_run(file, command, report);
         check_nvidia_tools(command, report);
         check_node_queries(file, command, report);
-        check_patch(command, report);
+        check_patch(file, command, report);
         check_toolkit(file, command, report);
         check_set_env(command, report);
         if (command.shown) {

@@ -25,7 +25,7 @@ void check_repeatable(const File& file, const Command& command, Report& report);
 void check_restart(const File& file, const Set& set, const Command& command,
                    Report& report);                                                 // SH010
 void check_measurements(const File& file, const Command& command, Report& report);  // SH011
-void check_patch(const Command& command, Report& report);                           // SH013
+void check_patch(const File& file, const Command& command, Report& report);         // SH013
 /// Whether the text around it says not to run it.
 bool warns_of_commands(const File& file);
 bool is_warned_of(const File& file, const Command& command);

@@ -45,8 +45,10 @@ void check_node_queries(const File& file, const Command& command, Report& report
         const auto text = pipeline_text(file, command);
         const bool first_only = text.find("items[0]") != std::string::npos ||
                                 text.find("items.[0]") != std::string::npos;
-        const bool shows_resources = text.find(".capacity") != std::string::npos ||
-                                     text.find(".allocatable") != std::string::npos;
+        const bool shows_resources =
+            text.find("capacity") != std::string::npos ||
+            text.find("allocatable") != std::string::npos ||
+            (text.find("labels") != std::string::npos && contains(text, "nvidia"));
         // Who selects the GPU nodes knows how many there are.
         const bool selected =
             command.flag("-l") != nullptr || command.flag("--selector") != nullptr;

@@ -70,11 +70,20 @@ std::string patch_text(const Command& command) {
     return {};
 }
 
+/// `args=(kubectl patch ...)`: more words may follow, `args+=(--type=merge)`.
+bool stands_in_array(const File& file, const Command& command) {
+    const std::size_t begin = file.offset(command.mark);
+    const std::string_view before = std::string_view(file.text).substr(0, begin);
+    const auto last = before.find_last_not_of(" \t\n\\");
+    return last != std::string_view::npos && last > 0 && before[last] == '(' &&
+           before[last - 1] == '=';
+}
+
 }  // namespace
 
-void check_patch(const Command& command, Report& report) {
+void check_patch(const File& file, const Command& command, Report& report) {
     if (!is_kubectl(command, "patch") || command.flag("--type") != nullptr ||
-        contains(command.text, "--type")) {
+        contains(command.text, "--type") || stands_in_array(file, command)) {
         return;
     }
     const std::string patch = patch_text(command);

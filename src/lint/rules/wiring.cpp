@@ -34,6 +34,7 @@ struct Reference {
     Mark default_mark;
     Mark config_mark;
     bool gpu_operator = false;
+    bool made = false;  // the chart makes the ConfigMap of what stands in the values
 };
 
 std::vector<Reference> references_of(const File& file) {
@@ -52,6 +53,9 @@ std::vector<Reference> references_of(const File& file) {
         reference.mark = name->mark;
         reference.config_mark = config->mark;
         reference.gpu_operator = is_operator;
+        const Value* data = config->find(is_operator ? "data" : "map");
+        reference.made =
+            text_at(*config, "create") == "true" || (data != nullptr && !data->entries.empty());
         if (const Value* key = config->find("default")) {
             reference.default_key = key->scalar;
             reference.default_mark = key->mark;
@@ -145,6 +149,59 @@ void check_reference(const File& file, const Reference& reference,
              "the configuration has no 'default': nodes without the label "
              "nvidia.com/device-plugin.config share nothing")
         .expected(join(target->keys));
+}
+
+/// Whether a kustomization makes ConfigMaps of files: their names stand in it alone.
+bool makes_maps(const File& file) {
+    return std::any_of(file.objects.begin(), file.objects.end(), [](const Object& object) {
+        return object.role == Role::kKustomization &&
+               object.node->find("configMapGenerator") != nullptr;
+    });
+}
+
+/// Values beside a manifest with the ConfigMap, as repositories of a cluster have them. Runbooks are
+/// held against themselves.
+void check_beside(const File& file, const Set& set, const Reference& reference, Report& report) {
+    if (reference.made || file.is_prose()) return;
+    std::vector<SharingMap> maps;
+    const File* holder = nullptr;
+    for (const File* near : set.neighbours(file)) {
+        if (near == &file || near->is_prose()) continue;
+        if (makes_maps(*near) || near->find_object("ConfigMap", reference.name) != nullptr) return;
+        for (SharingMap& map : sharing_maps(*near)) {
+            maps.push_back(std::move(map));
+            holder = near;
+        }
+    }
+    if (maps.size() != 1) return;
+    const std::string& other = maps.front().object->name;
+    if (other.empty() || is_placeholder(other)) return;
+    report
+        .add("GOP005", reference.mark,
+             "the plugin is to read the ConfigMap '" + reference.name + "', but the one in " +
+                 holder->name + " is called '" + other + "'")
+        .expected(other);
+}
+
+/// The same for the key of a ConfigMap that is there.
+void check_default_beside(const File& file, const Set& set, const Reference& reference,
+                          Report& report) {
+    if (reference.made || file.is_prose() || reference.default_key.empty() ||
+        is_placeholder(reference.default_key)) {
+        return;
+    }
+    const Set::Found found = set.find_object(file, "ConfigMap", reference.name);
+    if (!found || found.file == &file || found.file->is_prose()) return;
+    const Value* data = found.object->node->find("data");
+    if (data == nullptr || data->entries.empty() || found.object->templated) return;
+    if (data->find(reference.default_key) != nullptr) return;
+    std::vector<std::string> keys;
+    for (const Value::Entry& entry : data->entries) keys.push_back(entry.first.scalar);
+    report
+        .add("GOP005", reference.default_mark,
+             "the default configuration is '" + reference.default_key + "', but ConfigMap " +
+                 reference.name + " in " + found.file->name + " has no such key")
+        .expected(join(keys));
 }
 
 /// Whether something besides the ConfigMap itself speaks of it.
@@ -297,11 +354,16 @@ void check_config(const File& file, const Object& object, Report& report) {
 
 }  // namespace
 
-void check_wiring(const File& file, const Set& /*set*/, const Facts* /*facts*/, Report& report) {
+void check_wiring(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     if (!file.mentions("timeslicing") && !file.mentions("mps") && !file.mentions("config")) return;
     const auto maps = sharing_maps(file);
     const auto references = references_of(file);
-    for (const Reference& reference : references) check_reference(file, reference, maps, report);
+    for (const Reference& reference : references) {
+        check_reference(file, reference, maps, report);
+        if (!maps.empty()) continue;
+        check_beside(file, set, reference, report);
+        check_default_beside(file, set, reference, report);
+    }
     for (const SharingMap& map : maps) {
         check_map(file, map, references, report);
         check_strategies(file, map, report);

@@ -16,6 +16,7 @@
 #include "abi/region.h"
 #include "guard_region/ledger_file.h"
 #include "guard_region/uuid.h"
+#include "os/regular_file.h"
 
 namespace aliquot::guard_region {
 namespace {
@@ -77,21 +78,21 @@ struct LedgerFound {
     unsigned holders = 0;
 };
 
-/// Looks through one directory of links; a process counts once.
+/// Looks through one directory of links; a process counts once. A container's own files can bear the
+/// name, and be pipes, devices, or held by leases: what is not memory is not opened.
 bool look_into(const os::Root& root, const std::string& directory, std::uint64_t region,
-               std::map<ino_t, LedgerFound>& found) {
+               const os::RegularFileOptions& how, std::map<ino_t, LedgerFound>& found) {
     constexpr std::size_t kMostFiles = 4096;
     const auto names = root.list(directory, kMostFiles);
     if (!names) return false;
     for (const std::string& name : *names) {
         const std::string path = root.resolve(directory + "/" + name).native();
         if (!is_named(path)) continue;
-        // O_NONBLOCK: a tenant's own file can bear this name, with a lease that makes others wait.
-        Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        auto fd = os::open_regular(path, how);
         struct stat status {};
-        if (!fd || !is_ledger_of(fd.get(), region) || ::fstat(fd.get(), &status) != 0) continue;
+        if (!fd || !is_ledger_of(fd->get(), region) || ::fstat(fd->get(), &status) != 0) continue;
         LedgerFound& one = found[status.st_ino];
-        if (!one.fd) one.fd = std::move(fd);
+        if (!one.fd) one.fd = *std::move(fd);
         ++one.holders;
         return true;
     }
@@ -113,11 +114,15 @@ Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Tota
 
 Result<Descriptor> find_ledger_memory(const os::Root& root, std::span<const pid_t> pids,
                                       std::uint64_t region) {
+    const Descriptor memory(::memfd_create(kLedgerName, MFD_CLOEXEC));
+    const auto device = memory ? os::device_of(memory.get()) : std::nullopt;
+    if (!device) return os::error_from_errno(errno, "memory for a ledger");
+    const os::RegularFileOptions how{.write = true, .follow = true, .only_on = device};
     std::map<ino_t, LedgerFound> found;
     for (const pid_t pid : pids) {
         const std::string process = "/proc/" + std::to_string(pid);
-        if (!look_into(root, process + "/fd", region, found)) {
-            look_into(root, process + "/map_files", region, found);
+        if (!look_into(root, process + "/fd", region, how, found)) {
+            look_into(root, process + "/map_files", region, how, found);
         }
     }
     LedgerFound* best = nullptr;

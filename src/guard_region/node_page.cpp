@@ -12,6 +12,7 @@
 #include <string>
 
 #include "abi/region.h"
+#include "os/regular_file.h"
 
 namespace aliquot::guard_region {
 namespace {
@@ -51,7 +52,9 @@ struct Found {
     unsigned holders = 0;
 };
 
-void look_at(const os::Root& root, pid_t pid, std::map<ino_t, Found>& pages) {
+/// A container's own files can bear the name: what is not memory is not opened.
+void look_at(const os::Root& root, pid_t pid, const os::RegularFileOptions& how,
+             std::map<ino_t, Found>& pages) {
     const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
     constexpr std::size_t kMostFiles = 4096;
     const auto names = root.list(directory, kMostFiles);
@@ -62,12 +65,11 @@ void look_at(const os::Root& root, pid_t pid, std::map<ino_t, Found>& pages) {
         std::array<char, 64> target{};
         const ssize_t length = ::readlink(path.c_str(), target.data(), target.size() - 1);
         if (length <= 0 || !std::string_view(target.data()).starts_with(wanted)) continue;
-        // O_NONBLOCK: a tenant's own file can bear this name, with a lease that makes others wait.
-        Descriptor fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        auto fd = os::open_regular(path, how);
         struct stat status {};
-        if (!fd || ::fstat(fd.get(), &status) != 0 || !is_node_memory(fd.get())) continue;
+        if (!fd || ::fstat(fd->get(), &status) != 0 || !is_node_memory(fd->get())) continue;
         Found& found = pages[status.st_ino];
-        if (!found.fd) found.fd = std::move(fd);
+        if (!found.fd) found.fd = *std::move(fd);
         ++found.holders;
         return;  // one process counts once
     }
@@ -84,8 +86,12 @@ Result<Descriptor> make_node_memory() {
 }
 
 Result<Descriptor> find_node_memory(const os::Root& root, std::span<const pid_t> pids) {
+    const Descriptor memory(::memfd_create(kMemoryName, MFD_CLOEXEC));
+    const auto device = memory ? os::device_of(memory.get()) : std::nullopt;
+    if (!device) return os::error_from_errno(errno, "node page");
+    const os::RegularFileOptions how{.write = true, .follow = true, .only_on = device};
     std::map<ino_t, Found> pages;
-    for (const pid_t pid : pids) look_at(root, pid, pages);
+    for (const pid_t pid : pids) look_at(root, pid, how, pages);
     Found* best = nullptr;
     for (auto& [inode, found] : pages) {
         if (best == nullptr || found.holders > best->holders) best = &found;

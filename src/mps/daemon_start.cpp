@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a control daemon comes to be: found again or started, and what is changed for it.
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/log.h"
@@ -10,18 +12,21 @@
 #include "k8s/memory_amount.h"
 #include "mps/control_daemon.h"
 #include "mps/program.h"
+#include "os/regular_file.h"
 
 namespace aliquot::mps {
 namespace {
 
 constexpr std::string_view kOutput = "/daemon.out";
 
-/// The pid that a daemon has left in its pipe directory; 0: none.
+/// The pid that a daemon has left in its pipe directory; 0: none. Containers can write there.
 pid_t pid_in_file(const os::Root& root, const Directories& directories) {
     constexpr std::size_t kMost = 64;
-    const auto text = root.read(directories.pipe + "/nvidia-cuda-mps-control.pid", kMost);
-    if (!text) return 0;
-    std::string_view digits = *text;
+    const auto file =
+        os::open_regular(root.resolve(directories.pipe + "/nvidia-cuda-mps-control.pid"));
+    std::array<char, kMost> text{};
+    const ssize_t length = file ? ::pread(file->get(), text.data(), text.size(), 0) : 0;
+    std::string_view digits(text.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
     return take_number<pid_t>(digits).value_or(0);
 }
 

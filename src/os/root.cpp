@@ -47,8 +47,13 @@ Result<std::string> Root::read(std::string_view path, std::size_t limit_bytes) c
     if (leaves_tree(path))
         return Error{ErrorCode::kInvalidInput, std::string(path) + ": leaves the root"};
     const auto file = resolve(path);
-    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (fd.get() < 0) return error_from_errno(errno, file.native());
+    // O_NONBLOCK: what lies there may be a pipe that nobody writes, or held by a lease.
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0) return error_from_errno(errno, file.native());
+    if (S_ISFIFO(status.st_mode)) {
+        return Error{ErrorCode::kInvalidInput, file.native() + ": a pipe; expected a file"};
+    }
     std::string content;
     std::array<char, 16384> chunk{};
     for (;;) {

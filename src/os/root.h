@@ -52,7 +52,8 @@ public:
     [[nodiscard]] std::filesystem::path resolve(std::string_view path) const;
     [[nodiscard]] const std::filesystem::path& base() const { return base_; }
 
-    /// errors   kNotFound; kPermission; kInvalidInput: larger than `limit_bytes`
+    /// Does not wait: not for the writer of a pipe, nor for who holds a lease on the file.
+    /// errors   kNotFound; kPermission; kInvalidInput: larger than `limit_bytes`, or a pipe
     [[nodiscard]] Result<std::string> read(std::string_view path,
                                            std::size_t limit_bytes = 1 << 20) const;
 

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/temporary_directory.h"
@@ -36,6 +37,15 @@ TEST(Root, RefusesAFileOverTheLimit) {
     const Root root(directory.path());
     ASSERT_TRUE(root.write_atomically("/big", std::string(100, 'x')));
     const auto text = root.read("/big", 99);
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().code, ErrorCode::kInvalidInput);
+}
+
+TEST(Root, APipeThatNobodyWritesKeepsNobodyWaiting) {
+    const TemporaryDirectory directory;
+    const Root root(directory.path());
+    ASSERT_EQ(::mkfifo(root.resolve("/pipe").c_str(), 0666), 0);
+    const auto text = root.read("/pipe");
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, ErrorCode::kInvalidInput);
 }

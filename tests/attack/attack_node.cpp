@@ -163,10 +163,9 @@ os::Process AttackNode::run_in(const Container& container, unsigned uid, const s
     return *std::move(process);
 }
 
-os::Process AttackNode::attack_in(const Container& container, const std::string& name,
-                                  int seconds) {
-    constexpr unsigned kNobody = 65'534;
-    auto process = run_in(container, kNobody, "attacker.log",
+os::Process AttackNode::attack_in(const Container& container, const std::string& name, int seconds,
+                                  unsigned uid) {
+    auto process = run_in(container, uid, "attacker.log",
                           {ALIQUOT_TEST_DIR "/attacker", name, std::to_string(seconds), "1",
                            file("attacking").native()},
                           false);

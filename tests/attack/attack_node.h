@@ -42,8 +42,9 @@ protected:
     /// Starts a program there, as user `uid`; what it prints is in log().
     os::Process run_in(const Container& container, unsigned uid, const std::string& log,
                        const std::vector<std::string>& words, bool guarded);
-    /// attack NAME in a container of its own kind of user; the ready file is there when it began.
-    os::Process attack_in(const Container& container, const std::string& name, int seconds);
+    /// attack NAME in a container, as user `uid`; the ready file is there when it began.
+    os::Process attack_in(const Container& container, const std::string& name, int seconds,
+                          unsigned uid = 65'534);
 
     [[nodiscard]] std::string log(const std::string& name) const;
     [[nodiscard]] std::filesystem::path file(const std::string& name) const;

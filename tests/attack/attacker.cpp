@@ -113,6 +113,7 @@ int main(int argc, char** argv) {
     using namespace aliquot::attack;
     std::vector<Attack> all = file_attacks();
     for (const Attack& one : hidings()) all.push_back(one);
+    for (const Attack& one : baits()) all.push_back(one);
     if (argc == 3 && std::strcmp(argv[1], "attach") == 0) return attach(std::atoi(argv[2]));
     if (argc < 4) {
         for (const Attack& one : all) std::printf("%s\n", std::string(one.name).c_str());

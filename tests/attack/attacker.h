@@ -32,6 +32,13 @@ std::vector<Attack> file_attacks();
 /// On who watches; these hold GPU memory meanwhile: attacker_hiding.cpp.
 std::vector<Attack> hidings();
 
+/// On an agent that starts: attacker_bait.cpp.
+std::vector<Attack> baits();
+
+/// Root in a user namespace of its own, with a mount namespace; false: not allowed here.
+/// more   flags of unshare()
+bool become_root(int more = 0);
+
 /// Waits a moment between two blows, so that the machine is left for others.
 void breathe();
 

@@ -23,10 +23,6 @@
 namespace aliquot::attack {
 namespace {
 
-void rest(const Deadline& deadline) {
-    while (!deadline.over()) ::usleep(10'000);
-}
-
 void write_text(const char* path, const std::string& text) {
     const int file = ::open(path, O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -34,8 +30,9 @@ void write_text(const char* path, const std::string& text) {
     ::close(file);
 }
 
-/// Root in a user namespace of its own, with a mount namespace; false: not allowed here.
-bool become_root(int more = 0) {
+}  // namespace
+
+bool become_root(int more) {
     const std::string uid = std::to_string(::getuid());
     const std::string gid = std::to_string(::getgid());
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS | more) != 0) {
@@ -46,6 +43,12 @@ bool become_root(int more = 0) {
     write_text("/proc/self/uid_map", "0 " + uid + " 1");
     write_text("/proc/self/gid_map", "0 " + gid + " 1");
     return true;
+}
+
+namespace {
+
+void rest(const Deadline& deadline) {
+    while (!deadline.over()) ::usleep(10'000);
 }
 
 void nothing(const Deadline& deadline, std::minstd_rand&) { rest(deadline); }

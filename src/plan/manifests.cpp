@@ -36,12 +36,13 @@ std::string asked(const Value& container, std::string_view resource) {
     return {};
 }
 
-unsigned gpus_of(const Value& container) {
+/// Which GPU resource a container asks for, and how many; empty and 0: none.
+std::pair<std::string_view, unsigned> gpus_of(const Value& container) {
     for (const std::string_view resource : {"nvidia.com/gpu", "nvidia.com/gpu.shared"}) {
         const auto count = leading_number<unsigned>(asked(container, resource)).value_or(0);
-        if (count > 0) return std::min(count, 64U);
+        if (count > 0) return {resource, std::min(count, 64U)};
     }
-    return 0;
+    return {};
 }
 
 /// Adds what one container wants of the host; requests, since the scheduler goes by them.
@@ -66,7 +67,11 @@ Kind kind_of(std::string_view word) {
 /// Returns whether the container uses a GPU.
 bool add_container(Workload& workload, const Value& container) {
     add_host(workload, container);
-    const unsigned gpus = gpus_of(container);
+    const auto [resource, gpus] = gpus_of(container);
+    if (gpus > 0) {
+        workload.asked_resource = resource;
+        workload.asked_count = gpus;
+    }
     const std::string image = text_at(container, {"image"});
     const catalog::KnownImage* const known = catalog::find_known_image(image);
     if (gpus == 0 && (known == nullptr || known->memory_gib == 0)) return false;
@@ -88,6 +93,7 @@ void add_object(const Value& object, std::vector<Workload>& workloads) {
     workload.mark = object.mark;
     workload.name = text_at(object, {"metadata", "name"});
     if (workload.name.empty()) workload.name = "unnamed";
+    workload.namespace_name = text_at(object, {"metadata", "namespace"});
     workload.tenant = text_at(object, {"metadata", "labels", "tenant"});
     workload.kind = kind_of(object);
     const Value* const replicas = at_path(object, {"spec", "replicas"});

@@ -9,21 +9,44 @@
 namespace aliquot::plan {
 namespace {
 
-/// A strategic merge patch that sets, or with null takes away, the GPU of a workload's container.
-/// Doing it twice changes nothing.
-std::string patch(const std::string& workload, const std::string& resource,
-                  const std::string& value) {
-    const std::string name = object_name(workload);
-    return "kubectl patch deployment " + name +
+/// A strategic merge patch of the GPU limits of a workload's container; null takes one away. Doing it
+/// twice changes nothing.
+std::string patch(const Workload& workload, const std::string& limits) {
+    const std::string name = object_name(workload.name);
+    const std::string space =
+        workload.namespace_name.empty() ? "" : " -n " + object_name(workload.namespace_name);
+    return "kubectl patch deployment " + name + space +
            " --type strategic -p "
            "'{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"" +
-           name + "\",\"resources\":{\"limits\":{\"" + resource + "\":" + value + "}}}]}}}}'";
+           name + "\",\"resources\":{\"limits\":{" + limits + "}}}]}}}}'";
+}
+
+std::string limit(const std::string& resource, const std::string& value) {
+    return "\"" + resource + "\":" + value;
+}
+
+/// Gives it the GPU of the plan, in place of what its manifest asks for.
+std::string give(const Workload& workload, const std::string& resource) {
+    const bool other = !workload.asked_resource.empty() && workload.asked_resource != resource;
+    return patch(workload, limit(resource, std::to_string(workload.gpus)) +
+                               (other ? "," + limit(workload.asked_resource, "null") : ""));
+}
+
+/// Back to the CPU, or to the other GPU resource that its manifest asks for.
+std::string take_back(const Workload& workload, const std::string& resource) {
+    const bool other = !workload.asked_resource.empty() && workload.asked_resource != resource;
+    return patch(workload, limit(resource, "null") +
+                               (other ? "," + limit(workload.asked_resource,
+                                                    std::to_string(workload.asked_count))
+                                      : ""));
 }
 
 /// Waits for a GPU; when there is none in time, the service goes back to the CPU.
-std::string wait_or(const std::string& workload, const std::string& back) {
-    return "kubectl rollout status deployment/" + object_name(workload) + " --timeout=5m || " +
-           back;
+std::string wait_or(const Workload& workload, const std::string& back) {
+    const std::string space =
+        workload.namespace_name.empty() ? "" : " -n " + object_name(workload.namespace_name);
+    return "kubectl rollout status deployment/" + object_name(workload.name) + space +
+           " --timeout=5m || " + back;
 }
 
 Step baseline() {
@@ -89,8 +112,8 @@ Step service_step(const Share& share, const Workload& workload, bool first, cons
     if (is_job(workload)) return job_step(share, workload);
     Step step;
     step.title = std::string(first ? "The first service: " : "Then: ") + share.workload;
-    step.commands = {patch(share.workload, share.resource, std::to_string(workload.gpus)),
-                     wait_or(share.workload, patch(share.workload, share.resource, "null"))};
+    step.commands = {give(workload, share.resource),
+                     wait_or(workload, take_back(workload, share.resource))};
     for (const std::string& line : plan.environment) {
         if (line.find("(" + share.workload + ")") != std::string::npos) {
             step.commands.push_back("# set in its container: " + line);
@@ -104,7 +127,7 @@ Step service_step(const Share& share, const Workload& workload, bool first, cons
                      " on the CPU); memory stays below " + decimal_text(share.memory_mib, 0) +
                      " MiB";
     }
-    step.rollback = {patch(share.workload, share.resource, "null"),
+    step.rollback = {take_back(workload, share.resource),
                      "# and its CPU image and variables: a service that is told to use CUDA does "
                      "not fall back by itself"};
     return step;

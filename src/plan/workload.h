@@ -46,9 +46,12 @@ struct Workload {
     std::vector<std::string> features;  // "nccl", "p2p", "ipc", "profiling", "graphs", "nvenc"
     double cpu = 0;                     // host CPUs one replica asks for; 0: not known
     double host_memory_mib = 0;
-    double cpu_seconds = 0;     // one request on CPU; 0: not known
-    double gpu_seconds = 0;     // one request on a GPU of its own
-    double enough_seconds = 0;  // a request may take this long; 0: not said
+    double cpu_seconds = 0;      // one request on CPU; 0: not known
+    double gpu_seconds = 0;      // one request on a GPU of its own
+    double enough_seconds = 0;   // a request may take this long; 0: not said
+    std::string namespace_name;  // of its manifest
+    std::string asked_resource;  // "nvidia.com/gpu" that its manifest asks for; empty: none
+    unsigned asked_count = 0;
     document::Mark mark;
 
     [[nodiscard]] bool uses(std::string_view feature) const;

@@ -2,7 +2,6 @@
 #include "cli/files/plan_command.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -12,7 +11,6 @@
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
-#include "os/replace_file.h"
 
 namespace aliquot::cli {
 namespace {
@@ -108,19 +106,8 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
     }
 }
 
-void write_files(Context& context, const plan::Plan& made, const std::string& directory) {
-    std::error_code problem;
-    std::filesystem::create_directories(directory, problem);
-    if (problem) return fail(context, kCouldNotRun, directory + ": " + problem.message());
-    for (const plan::File& file : made.files) {
-        const auto path = std::filesystem::path(directory) / file.name;
-        const auto written = os::write_output(path, file.text);
-        if (!written) return fail(context, kCouldNotRun, written.error().message);
-        context.err << "wrote " << path.string() << '\n';
-    }
-}
-
 void make(Context& context, const PlanOptions& words) {
+    if (!words.undo.directory.empty()) return undo_plan(context, words.undo);
     const auto request = gather_request(words);
     if (!request) return fail(context, kUsage, request.error().message);
     const plan::Plan made = make_plan(*request);
@@ -138,7 +125,7 @@ void make(Context& context, const PlanOptions& words) {
         fail(context, kCouldNotRun,
              "the plan cannot be written, aliquot-agent would refuse it: " + objection);
     }
-    if (!words.write.empty()) write_files(context, made, words.write);
+    if (!words.write.empty()) write_plan(context, made, *request, words.write);
     if (words.format == "aliquot" || words.format == "nvidia") {
         if (context.exit_code == kFindings) {
             context.out << "# Not all of it has a place: " << made.recommendation << '\n';
@@ -188,6 +175,24 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
         ->range(1U, 1'000'000U);
 }
 
+void add_undo(command_line::Command& command, PlanOptions& words) {
+    auto* const undo = command.add_option(
+        "--undo", words.undo.directory, "Take back what --write wrote there; makes no plan", "DIR");
+    command
+        .add_flag("--cluster", words.undo.on_cluster,
+                  "With --undo: Deployments that the plan moved to a GPU go back as well")
+        ->needs(undo);
+    command.add_flag("--dry-run", words.undo.dry_run, "With --undo: only print what would be done")
+        ->needs(undo);
+    for (const char* const other :
+         {"--gpu", "--node-type", "--nodes", "--workloads", "--from-manifests", "--services",
+          "--model", "--what-if", "--write", "--output"}) {
+        undo->excludes(other);
+    }
+    add_cluster_flags(command, words.undo.cluster);
+    add_namespace_flag(command, words.undo.cluster, "Namespace of the Deployments");
+}
+
 }  // namespace
 
 void add_plan_command(command_line::Command& program, Context& context) {
@@ -203,7 +208,9 @@ void add_plan_command(command_line::Command& program, Context& context) {
         "aliquot plan --gpu a2 --workloads services.yaml -o aliquot > sharing.yaml\n"
         "aliquot plan --node-type g4dn.xlarge --from-manifests k8s/\n"
         "aliquot plan --model llama-3-8b --quant int4 --ctx 8192 --batch 4\n"
-        "aliquot plan --gpu a2 --workloads services.yaml --what-if add=3xwhisper");
+        "aliquot plan --gpu a2 --workloads services.yaml --what-if add=3xwhisper\n"
+        "aliquot plan --gpu a2 --workloads services.yaml --write plan/\n"
+        "aliquot plan --undo plan/ --dry-run");
     auto words = std::make_shared<PlanOptions>();
     add_inputs(*command, *words);
     command
@@ -225,6 +232,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
                      "Output format; aliquot, nvidia: the configuration itself",
                      "FORMAT (text, json, yaml, aliquot, nvidia)")
         ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"});
+    add_undo(*command, *words);
     command->callback([words, &context] { make(context, *words); });
 }
 

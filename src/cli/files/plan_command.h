@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/files/plan_undo.h"
 #include "plan/plan.h"
 
 namespace aliquot::cli {
@@ -26,6 +27,7 @@ struct PlanOptions {
     double usd_per_kwh = 0;
     std::string what_if;
     std::string write;
+    UndoOptions undo;
     std::string format = "text";
 };
 

@@ -19,6 +19,8 @@ TEST_P(Baited, AnAgentThatStartsTakesNone) {
     ASSERT_TRUE(hostile) << hostile.error().message;
     if (hostile->groups.empty()) GTEST_SKIP() << "no control groups can be made here";
     ASSERT_TRUE(eventually([&] { return status().contains("\"hostile\""); }));
+    // By this one the agent knows whose the group is: the other hides its mounts.
+    os::Process open = run_in(*hostile, 65'532, "open.log", {"/bin/sleep", "1000"}, false);
     os::Process attack = attack_in(*hostile, "bait", 1000, GetParam());
     ASSERT_TRUE(eventually([&] { return log("attacker.log").contains('\n'); }));
     if (!log("attacker.log").contains("baited")) GTEST_SKIP() << log("attacker.log");
@@ -36,8 +38,10 @@ TEST_P(Baited, AnAgentThatStartsTakesNone) {
     EXPECT_TRUE(eventually(attached)) << log("attach.log") << log("attacker.log") << status();
     EXPECT_TRUE(admit("another"));
     EXPECT_THAT(log("attacker.log"), Not(testing::HasSubstr("opened")));
-    attack.signal(SIGKILL);
-    EXPECT_TRUE(attack.wait(60s));
+    for (os::Process* const one : {&attack, &open}) {
+        one->signal(SIGKILL);
+        EXPECT_TRUE(one->wait(60s));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Attack, Baited, testing::Values(65'534U, 0U),

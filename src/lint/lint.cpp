@@ -5,6 +5,7 @@
 
 #include "base/thread_pool.h"
 #include "lint/families.h"
+#include "lint/kept.h"
 
 namespace aliquot::lint {
 namespace {
@@ -12,7 +13,14 @@ namespace {
 std::vector<findings::Finding> check_file(const File& file, const Set& set, const Facts* facts) {
     Report report(file);
     for (const Family& family : families()) family.check(file, set, facts, report);
-    return report.take();
+    std::vector<findings::Finding> found = report.take();
+    if (is_record(file)) {
+        for (findings::Finding& one : found) {
+            if (one.severity == findings::Severity::kWarning)
+                one.severity = findings::Severity::kInfo;
+        }
+    }
+    return found;
 }
 
 }  // namespace

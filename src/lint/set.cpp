@@ -23,8 +23,14 @@ void add_quoted_keys(std::string_view text, Names& names) {
                               (text[behind] == '=' || text[behind] == ':');
         const bool own = key.find_first_of("./") != std::string_view::npos &&
                          key.find_first_of(" ${") == std::string_view::npos;
-        if (assigned && own && key.size() < kLongest && !k8s::is_gpu_resource(key))
-            names.insert(std::string(key));
+        // "nvidia.com/gpu" = "1" is an amount, = "present" a label.
+        const auto value =
+            behind == std::string_view::npos ? behind : text.find_first_not_of(" =:", behind);
+        const bool amount =
+            k8s::is_gpu_resource(key) &&
+            (value == std::string_view::npos || text[value] != '"' || value + 1 == text.size() ||
+             std::string_view("0123456789$").find(text[value + 1]) != std::string_view::npos);
+        if (assigned && own && key.size() < kLongest && !amount) names.insert(std::string(key));
         at = end + 1;
     }
 }

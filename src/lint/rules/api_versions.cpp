@@ -7,6 +7,7 @@
 
 #include "catalog/version.h"
 #include "lint/families.h"
+#include "lint/kept.h"
 #include "lint/rules/evidence.h"
 #include "lint/words.h"
 
@@ -108,32 +109,6 @@ const Removed* find_removed(const std::array<Removed, N>& table, const Object& o
         if (one.kind.empty() || one.kind == object.kind) return &one;
     }
     return nullptr;
-}
-
-/// "1.4", "v0.6.0", "v0.17.0-rc1": the directory of a release, whose files are right for it.
-bool is_release(std::string_view name) {
-    if (name.starts_with("v")) name.remove_prefix(1);
-    const auto dot = name.find('.');
-    const auto digits = [](std::string_view text) {
-        return !text.empty() &&
-               std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    };
-    if (dot == std::string_view::npos || !digits(name.substr(0, dot))) return false;
-    const std::string_view rest = name.substr(dot + 1);
-    return digits(rest.substr(0, rest.find_first_of(".-")));
-}
-
-/// Whether a file lies where a project keeps what was: its old releases, archives, proposals of
-/// their day, and what its own tests read.
-bool is_kept(const File& file) {
-    constexpr std::array<std::string_view, 11> kNames{
-        "archive",   "archived", "_archived", "_archive", "deprecated",    "legacy",
-        "proposals", "designs",  "keps",      "testdata", "versioned_docs"};
-    for (const std::string_view step : split(file.directory, '/')) {
-        if (is_release(step)) return true;
-        if (std::find(kNames.begin(), kNames.end(), lower(step)) != kNames.end()) return true;
-    }
-    return false;
 }
 
 /// A guide from one version to another: it tells of moving, and writes a second version of the group.

@@ -74,6 +74,15 @@ bool may_be_a_context(const Recipe& recipe, std::string_view name) {
     if (says(recipe.file)) {
         return true;
     }
+    // FROM of a word that is neither a stage nor an image: the build gives names, perhaps others too.
+    for (const Stage* stage : recipe.stages) {
+        const bool word = stage->base_stage < 0 && !stage->image.empty() &&
+                          stage->image.find_first_of("/:@$.") == std::string::npos;
+        if (word && std::find(kOfficialImages.begin(), kOfficialImages.end(), stage->image) ==
+                        kOfficialImages.end()) {
+            return true;
+        }
+    }
     const auto near = recipe.set.neighbours(recipe.file);
     return std::any_of(near.begin(), near.end(), [&says, &recipe](const File* other) {
         return other != &recipe.file && says(*other);
@@ -83,7 +92,8 @@ bool may_be_a_context(const Recipe& recipe, std::string_view name) {
 /// `COPY --from=NAME ./ /`: the source of a stage is written from its root as a rule, that of a
 /// context which the build is given from where it begins.
 bool is_path_of_a_context(std::string_view path) {
-    return !path.empty() && path.front() != '/' && path.front() != '$' && path.front() != '[';
+    return !path.empty() && path != "..." && path.front() != '/' && path.front() != '$' &&
+           path.front() != '[';
 }
 
 /// What COPY takes: its first word that is no flag.

@@ -50,7 +50,9 @@ void check_written_version(const Object& object, Report& report) {
 
 void check_install(const File& file, const ChartInstall& install, Report& report) {
     const auto words = install.command->positionals();
-    if (words.empty() || words.front()->text != "install" || !file.is_prose()) return;
+    if (words.empty() || words.front()->text != "install") return;
+    if (!is_gpu_chart(install.chart)) return;
+    if (!file.is_prose() && file.kind != FileKind::kShell) return;
     report
         .add("HELM001", words.front()->mark,
              "helm install of " + install.chart + " fails when it is there already")

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lint/families.h"
+#include "lint/kept.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -71,8 +72,16 @@ void check_manifests(const File& file, const Set& /*set*/, const Facts* /*facts*
         if (block.setting != Setting::kFile || block.language != Language::kYaml) continue;
         if (contains(one.message, "more than")) continue;  // a limit of ours
         const std::string_view text = document_around(block.text, one.mark.line);
-        if (!has_key(text, "apiVersion:") || !has_key(text, "kind:")) continue;
-        if (!is_about_gpus(text) || has_blanks(text)) continue;
+        const bool manifest = has_key(text, "apiVersion:") && has_key(text, "kind:");
+        if (!manifest || !is_about_gpus(text)) {
+            if (has_blanks(block.text) || is_kept(file)) continue;
+            report
+                .add("API003", one.mark,
+                     "the file is no YAML from here on, and was not checked: " + one.message)
+                .severity(findings::Severity::kInfo);
+            continue;
+        }
+        if (has_blanks(text)) continue;
         if (contains(text, "timeSlicing:") || contains(text, "\nsharing:")) continue;  // DPC020
         const std::size_t line = first_stray(block, one.mark.line);
         if (line < one.mark.line) {

@@ -47,6 +47,12 @@ bool is_stand_in(const Image& image) {
            image.repository.starts_with("some");
 }
 
+/// A small system without anything of CUDA: which day's it is matters little.
+bool is_plain_system(const Image& image) {
+    return image.repository == "busybox" || image.repository == "alpine" ||
+           image.repository == "ubuntu" || image.repository == "debian";
+}
+
 /// Whether the container of a chart's values that the image belongs to asks for a GPU.
 bool asks_beside(const File& file, const Image& image) {
     constexpr unsigned kMostLines = 4;  // repository, tag, pullPolicy
@@ -100,7 +106,7 @@ void check_pod_images(const File& file, const Set& set, const Facts* /*facts*/, 
                 std::any_of(one.command.begin(), one.command.end(),
                             [](const std::string& word) { return word == "kubectl"; });
             if (!asks && !scales) continue;
-            strong = asks && !moving;
+            strong = asks && !moving && !is_plain_system(image);
         } else if (image.source == Image::Source::kValues) {
             if (image.tag.empty()) continue;  // the chart has one
             strong = !moving && file.mentions("nvidia.com/gpu") &&

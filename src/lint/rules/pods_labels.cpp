@@ -217,8 +217,7 @@ public:
         if (is_placeholder(label.key)) return false;
         if (is_placeholder(label.value) && !any_gpu && !by_hand) return false;
         if (defined_.count(label.key) != 0) return false;
-        // "nvidia.com/gpu" = 1 in a file far away is more likely an amount
-        if (!is_resource_key(label.key) && set_.defines_label(label.key)) return false;
+        if (set_.defines_label(label.key)) return false;
         if (is_resource_key(label.key)) {
             if (oracle_) return false;  // OKE gives it to its GPU nodes
             report_

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "lint/rules/evidence.h"
 #include "lint/rules/statements.h"
 #include "lint/words.h"
 
@@ -306,21 +307,6 @@ void check_nvidia_tools(const Command& command, Report& report) {
     }
 }
 
-void check_repeatable(const File& file, const Command& command, Report& report) {
-    (void)file;
-    if (is_kubectl(command, "create") &&
-        (command.flag("-f") != nullptr || command.flag("--filename") != nullptr) &&
-        !contains(command.text, "--dry-run") && !contains(command.text, "generateName")) {
-        report.add("SH009", command.mark, "kubectl create fails when the object is there already")
-            .fix("kubectl apply -f ...");
-    }
-    if (is_kubectl(command, "label") && command.flag("--overwrite") == nullptr &&
-        contains(command.text, "=")) {
-        report.add("SH009", command.mark, "kubectl label fails when the label has another value")
-            .fix(command.text + " --overwrite");
-    }
-}
-
 namespace {
 
 /// POD006 by command: kubectl set env deployment/x NVIDIA_VISIBLE_DEVICES=all.
@@ -343,8 +329,44 @@ void check_set_env(const Command& command, Report& report) {
 
 }  // namespace
 
+namespace {
+
+/// SH009, each kind once in a file: whoever fixes one looks for the others.
+class Repeatable {
+public:
+    explicit Repeatable(Report& report) : report_(report) {}
+
+    void look(const Command& command) {
+        const bool from_file =
+            command.flag("-f") != nullptr || command.flag("--filename") != nullptr;
+        if (!created_ && is_kubectl(command, "create") && from_file &&
+            !contains(command.text, "--dry-run") && !contains(command.text, "generateName")) {
+            created_ = true;
+            report_
+                .add("SH009", command.mark, "kubectl create fails when the object is there already")
+                .fix("kubectl apply -f ...");
+        }
+        if (!labelled_ && is_kubectl(command, "label") && command.flag("--overwrite") == nullptr &&
+            contains(command.text, "=")) {
+            labelled_ = true;
+            report_
+                .add("SH009", command.mark, "kubectl label fails when the label has another value")
+                .fix(command.text + " --overwrite");
+        }
+    }
+
+private:
+    Report& report_;
+    bool created_ = false;
+    bool labelled_ = false;
+};
+
+}  // namespace
+
 void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Report& report) {
     const bool warns = warns_of_commands(file);
+    const bool gpus = about_gpus(file);
+    Repeatable repeatable(report);
     for (const auto& command : file.commands) {
         if (command.words.empty()) {
             continue;
@@ -369,7 +391,7 @@ void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Repor
         if (command.shown) {
             continue;
         }
-        check_repeatable(file, command, report);
+        if (gpus) repeatable.look(command);
         check_restart(file, set, command, report);
         check_measurements(file, command, report);
     }

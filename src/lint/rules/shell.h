@@ -21,7 +21,6 @@ void check_sources(const File& file, const Command& command, Report& report);   
 void check_node_queries(const File& file, const Command& command, Report& report);  // SH005, SH006
 void check_toolkit(const File& file, const Command& command, Report& report);       // SH007
 void check_fence_words(const File& file, Report& report);                           // SH008
-void check_repeatable(const File& file, const Command& command, Report& report);    // SH009
 void check_restart(const File& file, const Set& set, const Command& command,
                    Report& report);                                                 // SH010
 void check_measurements(const File& file, const Command& command, Report& report);  // SH011

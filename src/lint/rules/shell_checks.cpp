@@ -45,10 +45,8 @@ void check_node_queries(const File& file, const Command& command, Report& report
         const auto text = pipeline_text(file, command);
         const bool first_only = text.find("items[0]") != std::string::npos ||
                                 text.find("items.[0]") != std::string::npos;
-        const bool shows_resources =
-            text.find("capacity") != std::string::npos ||
-            text.find("allocatable") != std::string::npos ||
-            (text.find("labels") != std::string::npos && contains(text, "nvidia"));
+        const bool shows_resources = text.find("capacity") != std::string::npos ||
+                                     text.find("allocatable") != std::string::npos;
         // Who selects the GPU nodes knows how many there are.
         const bool selected =
             command.flag("-l") != nullptr || command.flag("--selector") != nullptr;
@@ -289,12 +287,12 @@ void report_settings(const Block& block, Report& report) {
 
 /// A query of Prometheus and nothing else.
 bool check_query_fence(const Block& block, Report& report) {
-    if (block.text.find("DCGM_") == std::string::npos ||
+    if (block.text.find("DCGM_FI_") == std::string::npos ||
         syntax::sniff(block.text) != Language::kPromql) {
         return false;
     }
     report
-        .add("SH008", block.place(block.text.find("DCGM_")),
+        .add("SH008", block.place(block.text.find("DCGM_FI_")),
              "PromQL in a block that is marked as " + block.word)
         .severity(Severity::kInfo)  // often meant for the browser
         .expected("a block of its own, marked as promql");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lint/rules/evidence.h"
 #include "lint/rules/shell.h"
 #include "lint/words.h"
 
@@ -103,7 +104,7 @@ bool is_own_document(const File& file, std::string_view repository) {
 void check_moving_source(const File& file, const Command& command, const Word& word,
                          Report& report) {
     const auto repository = moving_source(word.text);
-    if (repository.empty() || is_placeholder(repository)) {
+    if (repository.empty() || is_placeholder(repository) || !about_gpus(file)) {
         return;
     }
     const auto folded = lower(repository);

@@ -201,6 +201,9 @@ std::optional<unsigned> driver_branch_in(std::string_view text) {
 
 /// Each branch once in a file.
 void check_driver_branch(const Statement& statement, std::set<unsigned>& said, Report& report) {
+    // "| nvidia.com/cuda.driver-version.major | ... | 550 |": what a label looks like
+    if (statement.kind == Statement::Kind::kTableRow && contains(statement.text, "nvidia.com/"))
+        return;
     const auto number = driver_branch_in(statement.text);
     const auto* branch = number ? catalog::find_driver_branch(*number) : nullptr;
     if (branch != nullptr && branch->ended(table_date()) && said.insert(branch->branch).second) {
@@ -210,6 +213,30 @@ void check_driver_branch(const Statement& statement, std::set<unsigned>& said, R
                      std::string(branch->end))
             .expected("a branch that is maintained, such as 580");
     }
+}
+
+/// "since Kubernetes 1.21", "Kubernetes 1.27 and newer provide", "on Kubernetes 1.32 and 1.33": a version
+/// that is told of, not one that somebody is to have. "Kubernetes 1.27+" in a list is one to have.
+bool is_history(std::string_view folded, std::size_t name, std::size_t version) {
+    const std::string_view before = trim(folded.substr(0, name));
+    for (const std::string_view word :
+         {"since", "as of", "for", "on", "in", "of", "until", "from"}) {
+        const bool own =
+            before.size() == word.size() ||
+            (before.size() > word.size() && !is_word_byte(before[before.size() - word.size() - 1]));
+        if (before.ends_with(word) && own) return true;
+    }
+    const std::string_view between = folded.substr(name, version - name);
+    if (between.find('>') != std::string_view::npos) return true;
+    std::string_view behind = folded.substr(version);
+    behind = behind.substr(std::min(behind.find_first_not_of("0123456789.x`*"), behind.size()));
+    behind = trim(behind);
+    for (const std::string_view words :
+         {"and newer", "or newer", "and later", "or later", "and above", "or above", "or greater",
+          "or higher", "and higher", "and up", "\xe6\x88\x96\xe6\x9b\xb4\xe9\xab\x98"}) {
+        if (behind.starts_with(words)) return true;
+    }
+    return false;
 }
 
 void check_kubernetes_version(const Statement& statement, Report& report) {
@@ -225,6 +252,7 @@ void check_kubernetes_version(const Statement& statement, Report& report) {
         if (one == std::string::npos || one > at + word.size() + 14) {
             continue;
         }
+        if (is_history(folded, at, one)) continue;
         const auto minor = number_at(text, one + 2);
         if (minor && *minor >= 5 && *minor < kOldest &&
             (one == 0 || text[one - 1] == ' ' || text[one - 1] == 'v' || text[one - 1] == '=')) {

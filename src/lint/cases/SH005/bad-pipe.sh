@@ -1,4 +1,3 @@
 #!/bin/sh
 kubectl get nodes -o json | jq '.items[0].status | .capacity["nvidia.com/gpu"]'
 kubectl get nodes -o json | jq '.items[0]' | grep -A3 '"capacity"'
-kubectl get node -o json | jq '.items[0].metadata.labels' | grep nvidia

@@ -70,6 +70,18 @@ TEST_F(ANodeSync, WritesLabelsAnnotationsAndTaints) {
     EXPECT_THAT(node(), HasSubstr("GpuHealthy"));
 }
 
+TEST_F(ANodeSync, KeepsOneConditionWhenItWritesAnother) {
+    NodeSync link(api, clock, "gpu-1", options);
+    link.start(kSoon, {});
+    link.tell(told());
+    ASSERT_TRUE(link.flush(kSoon));
+    EXPECT_THAT(node(), HasSubstr("GpuHealthy"));
+    link.tell_config({});
+    ASSERT_TRUE(link.flush(kSoon));
+    EXPECT_THAT(node(), HasSubstr("GpuHealthy"));
+    EXPECT_THAT(node(), HasSubstr("GpuConfigServed"));
+}
+
 TEST_F(ANodeSync, FollowsTheNodesLabelAndTheConfigMap) {
     put_config(R"({"default":"d1","a2":"two"})");
     NodeSync link(api, clock, "gpu-1", options);

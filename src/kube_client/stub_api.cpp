@@ -180,12 +180,43 @@ Reply StubApi::store(const Place& place, const std::string& body, bool must_be_n
             .body = keep(place.collection, key, body, must_be_new ? "ADDED" : "MODIFIED")};
 }
 
+namespace {
+
+/// The conditions of a status, which a strategic merge patch changes one by one.
+Json conditions_of(const Json& object) {
+    const auto status = object.find("status");
+    if (status == object.end() || !status->is_object() || !status->contains("conditions"))
+        return Json::array();
+    return (*status)["conditions"];
+}
+
+Json merged_conditions(Json conditions, const Json& patch) {
+    for (const Json& one : patch) {
+        const std::string type = one.value("type", "");
+        const auto same = [&](const Json& other) { return other.value("type", "") == type; };
+        const auto found = std::find_if(conditions.begin(), conditions.end(), same);
+        if (one.value("$patch", "") == "delete") {
+            if (found != conditions.end()) conditions.erase(found);
+        } else if (found != conditions.end()) {
+            found->merge_patch(one);
+        } else {
+            conditions.push_back(one);
+        }
+    }
+    return conditions;
+}
+
+}  // namespace
+
 Reply StubApi::merge(const Place& place, const std::string& body) {
     Collection& objects = collections_[place.collection];
     const auto found = objects.find(place.key);
     if (found == objects.end()) return refuse(404, "NotFound");
     Json object = Json::parse(found->second.json);
-    object.merge_patch(Json::parse(body));
+    const Json patch = Json::parse(body);
+    const Json conditions = merged_conditions(conditions_of(object), conditions_of(patch));
+    object.merge_patch(patch);
+    if (!conditions.empty()) object["status"]["conditions"] = conditions;
     // A patch with a version is bound to it, as on a real server.
     if (object["metadata"].value("resourceVersion", "") != std::to_string(found->second.version)) {
         return refuse(409, "Conflict");

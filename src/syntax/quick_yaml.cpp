@@ -393,8 +393,8 @@ Value Reader::read_literal(std::string_view line, std::size_t column, std::size_
 }  // namespace
 
 std::optional<document::Value> read_quick(std::string_view text) {
-    if (text.find('\t') != std::string_view::npos) return std::nullopt;
-    return Reader(text).read();
+    const bool is_plain = text.find('\t') == text.npos && !text.starts_with("\xEF\xBB\xBF");
+    return is_plain ? Reader(text).read() : std::nullopt;
 }
 
 }  // namespace aliquot::syntax

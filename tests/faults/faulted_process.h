@@ -65,6 +65,7 @@ inline std::vector<std::string> left_over(const fs::path& under) {
     std::vector<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(under)) {
         const std::string name = entry.path().filename();
+        if (name == ".aliquot-plan.json") continue;  // written first: it is the way back
         if (name.contains(".tmp") || name.starts_with(".new") || name.contains(".aliquot-"))
             names.push_back(entry.path());
     }

@@ -388,9 +388,7 @@ void check_shell(const File& file, const Set& set, const Facts* /*facts*/, Repor
         check_patch(file, command, report);
         check_toolkit(file, command, report);
         check_set_env(command, report);
-        if (command.shown) {
-            continue;
-        }
+        if (command.shown) continue;
         if (gpus) repeatable.look(command);
         check_restart(file, set, command, report);
         check_measurements(file, command, report);

@@ -22,10 +22,13 @@ struct Lane {
     const void* thread = nullptr;  // a thread's own default stream: only it can reach that; nullptr
     bool per_thread = false;       // which form of the entry points means it
 
-    Mark* start = nullptr;  // work is under way since here; nullptr: none
-    Mark* last = nullptr;   // the end of what was closed last
-    unsigned batch = 0;     // that it is under way for
-    bool is_held = false;   // something is in it that waits, so a mark may be passed much later
+    Mark* start = nullptr;        // work is under way since here; nullptr: none
+    Mark* last = nullptr;         // the end of what was closed last
+    std::uint64_t called_ns = 0;  // its work was launched after that; 0: it was at work before
+    std::uint64_t made_ns = 0;    // when its last launch had been made; 0: not known
+    std::uint32_t launches = 0;   // since start
+    unsigned batch = 0;           // that it is under way for
+    bool is_held = false;  // something is in it that waits, so a mark may be passed much later
     Lane* next_free = nullptr;
 };
 

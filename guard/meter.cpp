@@ -11,13 +11,9 @@ namespace {
 
 constexpr std::uint64_t kBatchNs = 1'000'000;  // GPU time of one batch
 constexpr std::uint32_t kMostLaunches = 256;
-constexpr std::uint32_t kMostOfLane = 64;  // of each lane, where a batch goes over many
-/// Idle time that a batch may hide: its launches are made within so much time, or within a sixteenth
-/// of what they take.
-constexpr std::uint64_t kHiddenNs = 50'000;
-constexpr std::uint64_t kHiddenPart = 16;
-constexpr std::uint64_t kMarkNs = 2'000;  // until an idle device passes a mark
-constexpr std::uint64_t kQuickNs = 20'000;
+constexpr std::uint32_t kMostOfLane = 64;    // of each lane, where a batch goes over many
+constexpr std::uint64_t kHiddenNs = 50'000;  // that a batch may hide: its launches take no longer
+constexpr std::uint64_t kMarkNs = 2'000;     // until an idle device passes a mark
 constexpr std::uint64_t kLaneHiddenNs = 16'000;
 constexpr unsigned kLanesMore = 128;         // so many make a batch longer by kBatchNs
 constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one launch, measured alone
@@ -121,7 +117,11 @@ std::uint32_t Meter::draw(Lane& lane) {
     // What another thread has drawn and not made is not known when a batch is closed.
     const bool several = static_cast<std::int32_t>(several_until_ - last_batch_) > 0;
     if (lane.thread != nullptr || several) drawn = 1;
-    if (drawn == 1) ++outstanding_;
+    if (drawn == 1)
+        ++outstanding_;
+    else
+        now.many = true;
+    lane.launches += drawn;
     const std::uint64_t expected = drawn * each_ns_;
     now.launches += drawn;
     now.expected_ns += expected;
@@ -148,15 +148,20 @@ void Meter::touch(Lane& lane, bool chained) {
     if (lane.is_held && lane.last != nullptr && is_done(*lane.last)) lane.is_held = false;
     now.held = now.held || lane.is_held;
     if (lane.start != nullptr) return;
+    lane.made_ns = 0;
+    lane.launches = 0;
     if (lane.last != nullptr && (chained || !is_done(*lane.last))) {
         lane.start = lane.last;
+        lane.called_ns = 0;
         ++lane.start->uses;
         return;
     }
     lane.start = record(lane);
+    lane.called_ns = kernel::now_ns();
     if (lane.start == nullptr || head_ != tail_ || touched_ > 1 || lane.is_held) return;
     now.marking_ns = lane.start->recorded_ns;
-    now.marked_ns = kernel::now_ns();
+    now.marked_ns = lane.called_ns;
+    lane.called_ns = 0;
     // Nothing else is under way: this is now.
     lane.start->at_ns = lane.start->recorded_ns;
     release(anchor_);
@@ -177,7 +182,8 @@ void Meter::end_lane(Lane& lane) {
     ++end->uses;
     release(lane.last);
     lane.last = end;
-    storage_->segments[tail_++ % kSegments] = Segment{lane.start, end, lane.batch, false};
+    storage_->segments[tail_++ % kSegments] =
+        Segment{lane.start, end, lane.called_ns, lane.made_ns, lane.launches, lane.batch, false};
     ++batch(lane.batch).segments;
     lane.start = nullptr;
 }
@@ -201,7 +207,7 @@ void Meter::close(std::uint32_t unspent) {
         if (done.capped) give_back_time(place_, spare);
     }
     done.closing_ns = kernel::now_ns();
-    done.lanes = touched_;
+    done.several = has_several_lanes();
     for (unsigned i = 0; i < touched_; ++i) end_lane(*storage_->touched[i]);
     touched_ = 0;
     outstanding_ = 0;
@@ -234,9 +240,15 @@ void Meter::note_let_in() {
     if (open_ && batch().let_in_ns == 0) batch(last_batch_).let_in_ns = kernel::now_ns();
 }
 
-void Meter::note_launched(std::uint64_t made_ns) {
+void Meter::note_launched(Lane& lane, std::uint64_t made_ns) {
+    lane.made_ns = made_ns;
     if (outstanding_ != 0) --outstanding_;
-    if (open_ && batch().launches == 1) batch(last_batch_).made_ns = made_ns;
+    if (open_ && batch().launches == 1) {
+        Batch& single = batch(last_batch_);
+        single.made_ns = made_ns;
+        const std::uint64_t took = made_ns - least(made_ns, single.let_in_ns);
+        call_ns_ = call_ns_ == 0 ? took : least(took, call_ns_ + call_ns_ / 64 + 1);
+    }
     if (outstanding_ == 0 && (is_ending_ || !has_left())) close(0);
 }
 
@@ -260,15 +272,25 @@ void Meter::note_pause() { left_ns_ = kernel::now_ns(); }
 
 // ---- what was done --------------------------------------------------------------------------
 
-/// When a segment ended. Marks in many lanes take a while: a lane that was idle when its turn came has
-/// been so since about as long as one launch takes after the last was made.
+/// When a segment began: the call that launched it takes effect in its middle, as far as anybody can
+/// tell.
+std::uint64_t Meter::begin_of(const Segment& segment) const {
+    const std::uint64_t at = segment.start->at_ns;
+    return segment.called_ns == 0 ? at : most(at, segment.called_ns + call_ns_ / 2);
+}
+
+/// When a segment ended. A lane that was idle when its end was marked, which may be long after its last
+/// launch where other lanes have work too, has been so since about as long as one launch takes after
+/// that, or as all of them take one after the other.
 std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
     const std::uint64_t at = segment.end->at_ns;
-    const std::uint64_t likely = most(whole.closing_ns + alone_ns_, segment.start->at_ns);
     const bool was_idle = at <= segment.end->recorded_ns + kMarkNs;
-    return was_idle && whole.lanes > 1 && whole.closing_ns != 0 && alone_ns_ != 0
-               ? least(at, likely)
-               : at;
+    if (!was_idle || !whole.several || whole.closing_ns == 0 || alone_ns_ == 0) return at;
+    const bool is_known = !whole.many && segment.made_ns != 0;
+    const std::uint64_t after_last = (is_known ? segment.made_ns : whole.closing_ns) + alone_ns_;
+    const std::uint64_t in_a_row =
+        begin_of(segment) + (is_known ? segment.launches : 1) * alone_ns_;
+    return least(at, most(after_last, in_a_row));
 }
 
 void Meter::settle(Segment& segment) {
@@ -279,7 +301,10 @@ void Meter::settle(Segment& segment) {
         g_ledger.remark(place_, abi::kRemarkNoTiming);
     } else if (ns > 0) {
         segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
-        whole.busy_ns += busy_.add(segment.start->at_ns, end_of(segment, whole));
+        const std::uint64_t begin = begin_of(segment);
+        const std::uint64_t end = end_of(segment, whole);
+        whole.busy_ns += busy_.add(begin, end);
+        if (end > begin) whole.longest_ns = most(whole.longest_ns, end - begin);
     }
     release(segment.start);
     release(segment.end);
@@ -288,38 +313,13 @@ void Meter::settle(Segment& segment) {
     if (whole.closed && whole.segments == 0) finish(whole);
 }
 
-/// The marks around a batch tell the time from its first launch to the end of its last. In that is the
-/// time from the first mark to the launch, where nothing was before it, and where launches were not
-/// made at once or the last mark not right behind them, time in which the device may have been idle.
-Cost Meter::cost_of(const Batch& done) const {
-    const std::uint64_t ns = done.busy_ns;
-    const std::uint64_t span = done.closed_ns - done.opened_ns;
-    // In many lanes the calls between two ends of work are more than those of one lane.
-    const std::uint64_t work = done.lanes > 1 ? most(ns, done.launches * alone_ns_) : ns;
-    const bool is_exact = done.whole || span <= work / kHiddenPart;
-    // Where several lanes are in it, the pause of one is mostly covered by another.
-    Cost cost{is_exact ? ns : ns - least(ns, done.lanes > 1 ? span / 4 : span), ns};
-    if (done.marked_ns == 0 || done.let_in_ns < done.marked_ns) return cost;
-    cost.most_ns -= least(ns, done.let_in_ns - done.marked_ns);
-    cost.least_ns = least(cost.least_ns, cost.most_ns);
-    if (done.made_ns == 0 || done.launches != 1) return cost;
-    const std::uint64_t before = done.made_ns - done.marking_ns;
-    if (ns > span) {
-        // It was under way when its end was marked.
-        cost.least_ns = ns - before;
-    } else if (span <= kQuickNs) {
-        // Calls take effect in their middle, as far as anybody can tell.
-        cost.most_ns = cost.least_ns = ns - least(ns, before / 2);
-    }
-    return cost;
-}
-
 void Meter::adapt(const Batch& done, const Cost& cost) {
     if (done.launches == 0) return;
     const std::uint64_t lowest = most(1, cost.least_ns / done.launches);
     const std::uint64_t highest = most(1, cost.most_ns / done.launches);
     if (done.launches == 1 && highest - lowest <= highest / 4) {
-        const std::uint64_t about = (lowest + highest) / 2;
+        const std::uint64_t about =
+            done.longest_ns - least(done.longest_ns, done.busy_ns - (lowest + highest) / 2);
         alone_ns_ = alone_ns_ == 0 ? about : (3 * alone_ns_ + about) / 4;
     }
     // Longer ones at once: a batch must not be many of them. Of those that run at once the first alone
@@ -333,7 +333,7 @@ void Meter::adapt(const Batch& done, const Cost& cost) {
 }
 
 void Meter::finish(Batch& done) {
-    const Cost cost = cost_of(done);
+    const Cost cost = cost_of(done, alone_ns_);
     // As much as so many launches take of late, within what is known.
     const std::uint64_t ns =
         least(least(most(done.launches * each_ns_, cost.least_ns), cost.most_ns),

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "abi/cuda.h"
+#include "guard/batch.h"
 #include "guard/busy_time.h"
 #include "guard/lock.h"
 
@@ -30,36 +31,11 @@ bool elapsed(const Mark& from, const Mark& to, std::int64_t& ns);
 struct Segment {
     Mark* start;
     Mark* end;
+    std::uint64_t called_ns;  // its first launch was made after that; 0: the lane was at work
+    std::uint64_t made_ns;    // and its last before that; 0: not known
+    std::uint32_t launches;
     unsigned batch;
     bool settled;
-};
-
-/// Launches of this process on one device that are paid for together.
-struct Batch {
-    std::uint32_t launches;
-    std::uint32_t segments;  // not settled yet
-    std::uint32_t lanes;     // that it went over
-    bool capped;             // it is paid for
-    bool whole;              // no idle time of the device is in it, however long its calls took
-    bool held;               // some of it waits for something that is no work
-    bool closed;
-    bool finished;
-    std::uint64_t opened_ns;
-    std::uint64_t closing_ns;  // its end is being marked in its lanes
-    std::uint64_t closed_ns;   // and has been
-    std::uint64_t
-        marking_ns;  // when its beginning was being marked where the device was idle; 0: it
-    std::uint64_t marked_ns;    // was not; and had been
-    std::uint64_t let_in_ns;    // its first launch could be made
-    std::uint64_t made_ns;      // and had been made; 0: not known
-    std::uint64_t expected_ns;  // reserved for it
-    std::uint64_t busy_ns;      // of what is settled
-};
-
-/// What a batch has taken at least and at most, by what is known of it.
-struct Cost {
-    std::uint64_t least_ns;
-    std::uint64_t most_ns;
 };
 
 /// Measures what this process' work takes on one device: the time in which at least one stream ran,
@@ -112,8 +88,8 @@ public:
     void note_copy();
     /// The launch that was drawn can be made now.
     void note_let_in();
-    /// A single launch that was drawn has been made.
-    void note_launched(std::uint64_t made_ns);
+    /// A single launch that was drawn for the lane has been made.
+    void note_launched(Lane& lane, std::uint64_t made_ns);
     /// Ends the work of a lane that only this thread reaches.
     void close_own(Lane& lane);
     /// A launch went to the device after its batch was closed.
@@ -152,10 +128,10 @@ private:
     void touch(Lane& lane, bool chained);
     void end_lane(Lane& lane);
     void settle(Segment& segment);
+    [[nodiscard]] std::uint64_t begin_of(const Segment& segment) const;
     [[nodiscard]] std::uint64_t end_of(const Segment& segment, const Batch& whole) const;
     void finish(Batch& done);
     void adapt(const Batch& done, const Cost& cost);
-    [[nodiscard]] Cost cost_of(const Batch& done) const;
     [[nodiscard]] bool is_idle() const { return head_ == tail_ && touched_ == 0; }
 
     Mark* record(Lane& lane);
@@ -186,6 +162,7 @@ private:
     std::uint64_t each_ns_ = 0;      // a launch, of late; 0: not known
     std::uint64_t alone_ns_ = 0;     // one with nothing beside it
     std::uint64_t interval_ns_ = 0;  // between launches, of late
+    std::uint64_t call_ns_ = 0;      // that the call of a launch takes when it is quick
     std::uint64_t left_ns_ = 0;      // when the guard was left last
     std::uint64_t harvested_ns_ = 0;
     Mark* anchor_ = nullptr;  // its time is known: those of others are found from it

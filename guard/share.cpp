@@ -125,7 +125,7 @@ void leave_launch() {
         return;
     }
     if (last.single)
-        meter.note_launched(made_ns);
+        meter.note_launched(*last.lane, made_ns);
     else if (last.credit == 0 && !meter.has_left())
         meter.close(0);
     last.single = false;

@@ -79,8 +79,15 @@ bool Configuration::fall_back() {
 }
 
 bool Configuration::reload(bool forced) {
-    if (!forced && !source_.changed()) return false;
-    pending_ = source_.read();
+    forced_ = forced_ || forced;
+    if (!source_.is_reading()) {
+        if (!forced_ && !source_.changed()) return false;
+        forced_ = false;
+        source_.begin();
+    }
+    auto read = source_.take();
+    if (!read) return false;
+    pending_ = *std::move(read);
     auto settings = settled(pending_);
     if (!settings) {
         refuse(settle_problem_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,8 +36,14 @@ public:
     /// built-in configuration where no device was ever served, else devices stay as they were.
     /// errors   kInvalidInput: there is none to serve
     Result<Done> load();
-    /// Looks at the file again; true when there are settings to try.
+    /// Looks whether there is another one to read. It is read on a thread of its own: a later call,
+    /// which is due soon while is_reading(), brings what was read. True when there are settings to
+    /// try.
+    /// forced   reads it whether or not it has changed
     bool reload(bool forced);
+    [[nodiscard]] bool is_reading() const { return source_.is_reading(); }
+    /// Waits until what is being read is there, at most so long. For tests.
+    void wait_until_read(std::chrono::milliseconds limit) const { source_.wait(limit); }
     /// The node can serve what settings() says.
     void accept();
     /// It reads well but this node cannot serve it. Returns whether an earlier one holds again.
@@ -68,6 +75,7 @@ private:
     std::string settle_problem_;
     std::string refused_;  // why the last reading is not served; empty: it is
     bool is_new_ = false;
+    bool forced_ = false;  // to be read anew, since what is being read may be older than the wish
 };
 
 }  // namespace aliquot::agent

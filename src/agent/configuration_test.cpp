@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
+#include <thread>
+
 #include "agent/served_record.h"
 #include "os/temporary_directory.h"
 
@@ -31,6 +34,16 @@ protected:
     [[nodiscard]] static unsigned replicas(const Configuration& configuration) {
         const auto& entries = configuration.settings().config.sharing.resources;
         return entries.empty() ? 1 : entries.front().replicas;
+    }
+
+    /// As the agent's loop does: looks until nothing is being read.
+    static bool reload(Configuration& configuration, bool forced = false) {
+        bool is_new = configuration.reload(forced);
+        while (configuration.is_reading()) {
+            configuration.wait_until_read(std::chrono::seconds(10));
+            is_new = configuration.reload(false) || is_new;
+        }
+        return is_new;
     }
 
     os::TemporaryDirectory directory_;
@@ -64,7 +77,7 @@ TEST_F(ConfigurationTest, WithoutALastGoodOneDevicesStayAsTheyWereServedAndTheNo
     EXPECT_THAT(configuration.told().instead, HasSubstr("each device stays as it was served"));
     EXPECT_THAT(configuration.told().instead, HasSubstr(kLastGood));
     supply(kShares);
-    ASSERT_TRUE(configuration.reload(false));
+    ASSERT_TRUE(reload(configuration));
     EXPECT_EQ(configuration.standing(), Standing::kAsked);
     configuration.accept();
     EXPECT_TRUE(configuration.told().served);
@@ -106,10 +119,48 @@ TEST_F(ConfigurationTest, TwoBadOnesAfterAnotherDoNotMakeTheFirstTheOneBefore) {
         std::string text = kShares;
         text.replace(text.find('4'), 1, replicas);
         supply(text);
-        ASSERT_TRUE(configuration.reload(false));
+        ASSERT_TRUE(reload(configuration));
     }
     ASSERT_TRUE(configuration.reject("no"));
     EXPECT_EQ(replicas(configuration), 4U);
+}
+
+/// The clock of the loop goes on, whatever somebody writes into the ConfigMap.
+TEST_F(ConfigurationTest, WhileAnotherOneIsReadTheOneBeforeIsServed) {
+    supply(kShares);
+    std::latch readable(1);
+    bool held = false;
+    const auto loop = std::this_thread::get_id();
+    Configuration configuration(root_, options_, board_, [&] {
+        if (held && std::this_thread::get_id() != loop) readable.wait();
+        return supplied_;
+    });
+    ASSERT_TRUE(configuration.load());
+    configuration.accept();
+    held = true;
+    supply("version: v1\n");
+    EXPECT_FALSE(configuration.reload(false));
+    EXPECT_FALSE(configuration.reload(true));  // to be read anew: what is being read may be older
+    EXPECT_TRUE(configuration.is_reading());
+    EXPECT_EQ(replicas(configuration), 4U);
+    readable.count_down();
+    configuration.wait_until_read(std::chrono::seconds(10));
+    ASSERT_TRUE(configuration.reload(false));
+    EXPECT_EQ(replicas(configuration), 1U);
+    configuration.accept();
+    EXPECT_TRUE(reload(configuration)) << "what was wished for meanwhile";
+    EXPECT_FALSE(reload(configuration));
+}
+
+TEST_F(ConfigurationTest, ABadOneThatIsReadLeavesWhatIsServed) {
+    supply(kShares);
+    auto configuration = make();
+    ASSERT_TRUE(configuration.load());
+    configuration.accept();
+    supply(kBad);
+    EXPECT_FALSE(reload(configuration));
+    EXPECT_EQ(replicas(configuration), 4U);
+    EXPECT_FALSE(configuration.told().served);
 }
 
 }  // namespace

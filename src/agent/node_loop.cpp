@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNever = std::chrono::hours(1);
 constexpr milliseconds kDaemonGlance{100};  // at what MPS daemons do: they tell nobody
+constexpr milliseconds kReadingGlance{10};  // at a configuration that is being read
 
 ConfigRollout::Sources sources(const NodeLoop::Parts& parts) {
     return {
@@ -60,7 +61,9 @@ void NodeLoop::run() {
 
 bool NodeLoop::wait_for_news() {
     const std::uint64_t before = seen_.version;
-    const milliseconds glance = parts_.mps.idle() ? kNever : kDaemonGlance;
+    const milliseconds glance = parts_.configuration.is_reading() ? kReadingGlance
+                                : parts_.mps.idle()               ? kNever
+                                                                  : kDaemonGlance;
     const milliseconds limit = std::min<milliseconds>(
         {parts_.options.config_interval, glance, rollout_.next_look().value_or(kNever)});
     seen_ = parts_.observer.observations().wait_newer(before, before == 0 ? milliseconds(0) : limit,

@@ -36,6 +36,17 @@ std::string request(const std::string& line, const std::string& fields = "") {
     return line + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
 }
 
+/// How many clients this process can have beside the server that it runs: hard limits of 1,024
+/// descriptors are common in containers.
+std::size_t most_clients() {
+    constexpr std::size_t kOthers = 300;
+    rlimit limit{};
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return limit.rlim_cur - kOthers;
+}
+
 /// Many clients that say something and go no further.
 Clients hold(const Server& server, int count, const std::string& text, bool many_addresses) {
     Clients held;
@@ -79,8 +90,11 @@ class ManyAndOne : public testing::TestWithParam<bool> {};  // whether attackers
 
 TEST_P(ManyAndOne, AThousandSlowClientsKeepNobodyOut) {
     const auto server = started({.most_connections = 128});
+    const std::size_t most = most_clients();
     Clients slow;
     for (int round = 0; round < 10; ++round) {
+        // The server has thrown these out long ago.
+        if (slow.size() + 100 > most) slow.erase(slow.begin(), slow.begin() + 100);
         for (auto& one : hold(*server, 100, "GET / HTTP/1.1\r\nHo", GetParam())) {
             slow.push_back(std::move(one));
         }

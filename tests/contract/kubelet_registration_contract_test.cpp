@@ -64,6 +64,8 @@ TEST_F(KubeletRegistration, WrongVersionsAndNamesAreRefused) {
 
 // The plugin must answer before it registers: Register dials back and waits.
 TEST_F(KubeletRegistration, RegisterFailsWhenNobodyAnswersTheDialBack) {
+    options_.dial_timeout = std::chrono::milliseconds(300);
+    make_kubelet();
     EXPECT_THAT(enlist(), HasSubstr("failed to dial device plugin"));
     EXPECT_FALSE(kubelet_->resources().contains(kGpu));
 }

@@ -35,10 +35,7 @@ inline sim::PodRequest pod(const std::string& uid, unsigned count,
 /// A node with a kubelet in a tree of its own.
 class KubeletWorld : public testing::Test {
 protected:
-    KubeletWorld() {
-        options_.reconcile_interval = std::chrono::milliseconds(20);
-        options_.dial_timeout = std::chrono::milliseconds(300);
-    }
+    KubeletWorld() { options_.reconcile_interval = std::chrono::milliseconds(20); }
     void SetUp() override { make_kubelet(); }
 
     void make_kubelet() {

@@ -42,6 +42,9 @@ public:
         return meters_->read(questions, deadline_);
     }
 
+    /// From now on a look waits so long for a GPU.
+    void set_deadline(std::chrono::milliseconds deadline) { deadline_ = deadline; }
+
     /// Simulated load goes by the clock.
     static void pass(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
 

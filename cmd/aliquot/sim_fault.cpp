@@ -30,6 +30,7 @@ constexpr Word kWords[] = {
     {"throttle", FaultKind::kThrottle, Value::kOptional, kHardwareThermalSlowdown,
      "the bits of NVML's clocks event reasons"},
     {"temperature", FaultKind::kTemperature, Value::kNeeded, 0, "degrees Celsius"},
+    {"link-width", FaultKind::kLinkWidth, Value::kNeeded, 0, "PCIe lanes"},
     {"remap-pending", FaultKind::kRemapPending, Value::kNone, 0, ""},
     {"remap-failed", FaultKind::kRemapFailed, Value::kNone, 0, ""},
     {"retire-pending", FaultKind::kRetirePending, Value::kNone, 0, ""},
@@ -155,10 +156,11 @@ void add_sim_fault(command_line::Command& sim, cli::Context& context) {
         sim.add_subcommand("fault", "Inject a fault into a GPU of the node, or clear it");
     const auto options = std::make_shared<FaultOptions>();
     command
-        ->add_option("fault", options->word,
-                     "Fault: xid N, lost, call-error N, hang [MS], ecc [N], throttle [BITS], "
-                     "temperature C, remap-pending, remap-failed, retire-pending, "
-                     "driver-mismatch, clear")
+        ->add_option(
+            "fault", options->word,
+            "Fault: xid N, lost, call-error N, hang [MS], ecc [N], throttle [BITS], "
+            "temperature C, link-width LANES, remap-pending, remap-failed, retire-pending, "
+            "driver-mismatch, clear")
         ->required()
         ->type_name("FAULT");
     command->add_option("value", options->value, "Number that goes with the fault")

@@ -150,6 +150,12 @@ Result<Done> apply_fault(State& state, unsigned gpu, FaultKind kind, std::uint64
             if (value > kMostCelsius) return bad_value("temperature", value, 0, kMostCelsius);
             changed.fault.temperature = static_cast<std::uint32_t>(value);
             return Done{};
+        case FaultKind::kLinkWidth:
+            if (value == 0 || value > model->pcie_width) {
+                return bad_value("link-width", value, 1, model->pcie_width);
+            }
+            changed.fault.link_width = static_cast<std::uint32_t>(value);
+            return Done{};
         case FaultKind::kRemapPending:
         case FaultKind::kRemapFailed:
         case FaultKind::kRetirePending:
@@ -191,6 +197,7 @@ std::string fault_text(const FaultState& fault) {
         add(hexadecimal.data());
     }
     if (fault.temperature != 0) add("temperature " + std::to_string(fault.temperature) + " C");
+    if (fault.link_width != 0) add("PCIe x" + std::to_string(fault.link_width));
     if (fault.remap_pending != 0) add("row or page waits for a reset");
     if (fault.remap_failed != 0) add("row remapping failed");
     if (fault.recovery_action == 1 && fault.lost == 0) add("needs GPU reset");

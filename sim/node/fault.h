@@ -20,6 +20,7 @@ enum class FaultKind : std::uint8_t {
     kTemperature,     // value: degrees Celsius; 0: back to what the load gives
     kRemapPending,    // a memory row is replaced with the next reset
     kRemapFailed,     // no spare row was left; a reset does not fix it
+    kLinkWidth,       // value: PCIe lanes that the link has come up with
     kRetirePending,   // a page is retired with the next reset (GPUs before Ampere)
     kDriverMismatch,  // of the node: nvmlInit answers LIB_RM_VERSION_MISMATCH
     kClear,           // undoes all of these but the counts of ECC errors

@@ -61,7 +61,7 @@ struct FaultState {
     std::uint32_t recovery_action;
     std::uint32_t remap_pending;
     std::uint32_t remap_failed;  // no spare row was left; no reset fixes it
-    std::uint32_t reserved;
+    std::uint32_t link_width;    // PCIe lanes instead of the model's; 0: the model's
     std::uint64_t last_xid;
 };
 

@@ -223,7 +223,10 @@ nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t device, unsigned i
     });
 }
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned int* lanes) {
-    return tell(device, lanes, [](const Gpu& gpu) { return gpu.model->pcie_width; });
+    return tell(device, lanes, [](const Gpu& gpu) {
+        const auto width = gpu.state.fault.link_width;
+        return width != 0 ? width : gpu.model->pcie_width;
+    });
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int* generation) {
     return tell(device, generation, [](const Gpu& gpu) { return gpu.model->pcie_generation; });
@@ -233,7 +236,7 @@ nvmlReturn_t nvmlDeviceGetGpuMaxPcieLinkGeneration(nvmlDevice_t device, unsigned
     return nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned int* lanes) {
-    return nvmlDeviceGetCurrPcieLinkWidth(device, lanes);
+    return tell(device, lanes, [](const Gpu& gpu) { return gpu.model->pcie_width; });
 }
 /// Megatransfers a second of the link.
 nvmlReturn_t nvmlDeviceGetPcieSpeed(nvmlDevice_t device, unsigned int* speed);

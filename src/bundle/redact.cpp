@@ -174,7 +174,8 @@ void redact_node(Value& node) {
 
 /// JSON that programs wrote: it stays JSON, and nobody is told of a line in it.
 bool is_made_of_values(std::string_view path) {
-    return path.starts_with("k8s/") || (path.contains("cmd/") && path.ends_with(".json"));
+    const bool told = path.contains("cmd/") || path.starts_with("agent/");
+    return path.starts_with("k8s/") || (told && path.ends_with(".json"));
 }
 
 /// Files that hold nothing but a secret, whatever they look like.

@@ -130,6 +130,7 @@ std::span<const Check> container_checks();
 std::span<const Check> mps_checks();
 std::span<const Check> performance_checks();
 std::span<const Check> pod_performance_checks();
+std::span<const Check> slow_checks();
 
 /// All of them, in the order of judging.
 std::vector<Check> all_checks();

@@ -4,34 +4,19 @@
 #include <map>
 
 #include "base/number.h"
-#include "doctor/check.h"
+#include "doctor/measured.h"
 
 namespace aliquot::doctor {
 namespace {
 
 constexpr double kThrottledPercent = 5;
 
-Verdict not_asked(const Facts& facts) {
-    return facts.nvml.state == NvmlFacts::State::kUnknown ? unknown(facts.nvml.reason)
-                                                          : not_here("NVML gave no answer");
-}
-
-bool told_of_gpus(const Facts& facts) {
-    return facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty();
-}
-
 std::string short_name(const NvmlGpu& gpu) { return "GPU " + std::to_string(gpu.index); }
 
-Evidence seen(const NvmlGpu& gpu, std::string value, std::string expected = {}) {
-    return {.path = gpu.place.path,
-            .line = gpu.place.line,
-            .value = std::move(value),
-            .expected = std::move(expected)};
-}
-
 Verdict judge_hardware_slowdown(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         std::string reason;
         double part = 0;
         for (const auto& [name, percent] : gpu.throttled_percent) {
@@ -59,8 +44,9 @@ Verdict judge_hardware_slowdown(const Facts& facts) {
 }
 
 Verdict judge_power_cap(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         if (!gpu.power_limit_w || !gpu.power_default_w ||
             *gpu.power_limit_w >= *gpu.power_default_w)
             continue;
@@ -77,19 +63,31 @@ Verdict judge_power_cap(const Facts& facts) {
 }
 
 Verdict judge_clocks(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         const bool busy = gpu.utilization.value_or(0) >= 90;
         const bool low = gpu.sm_clock_mhz && gpu.sm_clock_most_mhz &&
                          *gpu.sm_clock_mhz * 2 < *gpu.sm_clock_most_mhz;
         const bool idle_state = gpu.performance_state == "P8";
-        if (!busy || !(low || idle_state)) continue;
-        auto verdict = warning(
-            short_name(gpu) + " is busy but its clocks are locked low" +
-            (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz)" : "") + ".");
+        // Applications clocks that somebody has set.
+        const bool set = (gpu.throttle_bits.value_or(0) & 0x2U) != 0 && gpu.sm_clock_mhz &&
+                         gpu.sm_clock_most_mhz &&
+                         *gpu.sm_clock_mhz * 5 < *gpu.sm_clock_most_mhz * 4;
+        if (!busy || !(low || idle_state || set)) continue;
+        auto verdict =
+            warning(short_name(gpu) + " is busy but its clocks are locked low" +
+                    (gpu.sm_clock_mhz ? " (" + std::to_string(*gpu.sm_clock_mhz) + " MHz" +
+                                            (gpu.sm_clock_most_mhz
+                                                 ? " of " + std::to_string(*gpu.sm_clock_most_mhz)
+                                                 : "") +
+                                            ")"
+                                      : "") +
+                    ".");
         verdict.because(seen(
             gpu, gpu.performance_state + " at " + std::to_string(*gpu.utilization) + " %", "P0"));
         verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -rgc");
+        if (set) verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu.index) + " -rac");
         return verdict;
     }
     return ok("clocks rise when there is work");
@@ -98,7 +96,7 @@ Verdict judge_clocks(const Facts& facts) {
 /// GPU -> pods with a process on it.
 std::map<std::string, std::vector<const NvmlProcess*>> users(const Facts& facts) {
     std::map<std::string, std::vector<const NvmlProcess*>> by_gpu;
-    for (const NvmlProcess& one : facts.nvml.processes) {
+    for (const NvmlProcess& one : facts.telemetry.measured.processes) {
         auto& list = by_gpu[one.gpu];
         const bool again =
             !one.pod.empty() && std::ranges::any_of(list, [&](const NvmlProcess* other) {
@@ -109,8 +107,42 @@ std::map<std::string, std::vector<const NvmlProcess*>> users(const Facts& facts)
     return by_gpu;
 }
 
+/// What a pod that is asked about has to share its part of a GPU with.
+Verdict judge_neighbours(const Facts& facts) {
+    constexpr double kBusy = 0.80;
+    constexpr double kActive = 0.05;
+    const auto shares = asked_shares(facts);
+    for (const ShareUse* const share : shares) {
+        std::vector<const ShareUse*> active;
+        double sum = share->used.value_or(0);
+        for (const ShareUse& other : facts.telemetry.shares) {
+            if (&other == share || other.gpu != share->gpu || other.part != share->part) continue;
+            sum += other.used.value_or(0);
+            if (other.used.value_or(0) >= kActive) active.push_back(&other);
+        }
+        if (active.empty() || sum < kBusy || share->used.value_or(0) < kActive / 5) continue;
+        std::ranges::sort(active, std::ranges::greater(),
+                          [](const ShareUse* one) { return one->used.value_or(0); });
+        auto verdict = warning(name_of(*share) + " has " + percent_text(share->used.value_or(0)) +
+                               " of " + share->part + "; " + std::to_string(active.size()) +
+                               (active.size() == 1 ? " neighbour has " : " neighbours have ") +
+                               percent_text(sum - share->used.value_or(0)) + ", most of it " +
+                               name_of(*active.front()) + " with " +
+                               percent_text(*active.front()->used) + ".");
+        verdict.because(share->place);
+        for (const ShareUse* const other : active) {
+            verdict.because(Location{other->place.path, 0,
+                                     name_of(*other) + ": " + percent_text(*other->used)});
+        }
+        verdict.note("Fewer shares of this GPU, or MPS or MIG, where work overlaps all the time.");
+        return verdict;
+    }
+    return ok("no neighbour takes the time of the GPU");
+}
+
 Verdict judge_contention(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
+    if (!measured(facts)) return not_measured(facts);
+    if (facts.telemetry.known) return judge_neighbours(facts);
     for (const auto& [gpu, list] : users(facts)) {
         std::size_t active = 0;
         for (const NvmlProcess* const one : list)
@@ -131,13 +163,14 @@ Verdict judge_contention(const Facts& facts) {
 }
 
 Verdict judge_memory_sum(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         if (!gpu.memory_used_mib || !gpu.memory_total_mib || *gpu.memory_total_mib == 0) continue;
         const double part = 100.0 * *gpu.memory_used_mib / *gpu.memory_total_mib;
         std::size_t neighbours = 0;
         auto verdict = warning("");
-        for (const NvmlProcess& one : facts.nvml.processes) {
+        for (const NvmlProcess& one : facts.telemetry.measured.processes) {
             if (one.gpu != gpu.uuid && one.gpu != std::to_string(gpu.index)) continue;
             ++neighbours;
             verdict.because(Location{one.place.path, one.place.line,
@@ -154,8 +187,9 @@ Verdict judge_memory_sum(const Facts& facts) {
 }
 
 Verdict judge_hollow(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         if (gpu.utilization.value_or(0) < 95 || !gpu.sm_active || *gpu.sm_active >= 0.3) continue;
         auto verdict = warning(
             short_name(gpu) + " shows 100 % but only " + fixed_text(*gpu.sm_active * 100, 0) +
@@ -171,15 +205,22 @@ Verdict judge_hollow(const Facts& facts) {
 }
 
 Verdict judge_link(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
-        if (!gpu.link_width || !gpu.link_width_most || *gpu.link_width >= *gpu.link_width_most)
-            continue;
-        auto verdict =
-            warning(short_name(gpu) + " copies over PCIe x" + std::to_string(*gpu.link_width) +
-                    " of x" + std::to_string(*gpu.link_width_most) + ".");
-        verdict.because(seen(gpu, "x" + std::to_string(*gpu.link_width),
-                             "x" + std::to_string(*gpu.link_width_most)));
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
+        const bool narrow =
+            gpu.link_width && gpu.link_width_most && *gpu.link_width < *gpu.link_width_most;
+        // An idle link is let down to save power.
+        const bool slow = gpu.link_generation && gpu.link_generation_most &&
+                          *gpu.link_generation < *gpu.link_generation_most &&
+                          gpu.utilization.value_or(0) >= 50;
+        if (!narrow && !slow) continue;
+        const std::string has = narrow ? "x" + std::to_string(*gpu.link_width)
+                                       : "generation " + std::to_string(*gpu.link_generation);
+        const std::string could = narrow ? "x" + std::to_string(*gpu.link_width_most)
+                                         : std::to_string(*gpu.link_generation_most);
+        auto verdict = warning(short_name(gpu) + " copies over PCIe " + has + " of " + could + ".");
+        verdict.because(seen(gpu, has, could));
         verdict.note("See HW005: seat, slot, riser, bifurcation.");
         return verdict;
     }
@@ -187,8 +228,9 @@ Verdict judge_link(const Facts& facts) {
 }
 
 Verdict judge_nvlink(const Facts& facts) {
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         const unsigned inactive = gpu.nvlinks_inactive.value_or(0);
         const std::uint64_t errors = gpu.nvlink_errors.value_or(0);
         if (inactive == 0 && errors == 0) continue;
@@ -208,8 +250,9 @@ Verdict judge_nvlink(const Facts& facts) {
 
 Verdict judge_repaired(const Facts& facts) {
     constexpr std::uint64_t kManyErrors = 1000;
-    if (!told_of_gpus(facts)) return not_asked(facts);
-    for (const NvmlGpu& gpu : facts.nvml.gpus) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlGpu* const one_gpu : asked_gpus(facts)) {
+        const NvmlGpu& gpu = *one_gpu;
         if (gpu.ecc_corrected.value_or(0) < kManyErrors) continue;
         auto verdict =
             warning(short_name(gpu) + " corrected " + std::to_string(*gpu.ecc_corrected) +

@@ -5,23 +5,15 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "doctor/check.h"
+#include "doctor/measured.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "k8s/quantity.h"
 
 namespace aliquot::doctor {
 namespace {
 
 constexpr std::int64_t kIdleSeconds = 600;
-
-Verdict pod_not_asked(const Facts& facts) {
-    return facts.nvml.state == NvmlFacts::State::kUnknown ? unknown(facts.nvml.reason)
-                                                          : not_here("NVML gave no answer");
-}
-
-bool pod_answered(const Facts& facts) {
-    return facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty();
-}
 
 /// Words by which a program says that it computes on the CPU.
 const Said* cpu_fallback(const Facts& facts, const std::string& pod) {
@@ -37,18 +29,20 @@ const Said* cpu_fallback(const Facts& facts, const std::string& pod) {
 }
 
 Verdict judge_idle(const Facts& facts) {
-    if (!pod_answered(facts)) return pod_not_asked(facts);
+    if (!measured(facts)) return not_measured(facts);
     for (const Object& pod : facts.cluster.all("Pod")) {
         if (facts.target.kind == Target::Kind::kPod && pod.id() != facts.target.name) continue;
         if (phase_of(pod) != "Running" || gpu_requests(pod).empty()) continue;
         const auto started = time_of(text_at(pod.body, {"status", "startTime"}));
         const std::int64_t age = started ? facts.now_s - *started : 0;
-        const bool known = std::ranges::any_of(
-            facts.nvml.processes, [&](const NvmlProcess& one) { return one.pod == pod.id(); });
+        const bool known =
+            std::ranges::any_of(facts.telemetry.measured.processes,
+                                [&](const NvmlProcess& one) { return one.pod == pod.id(); });
         const Said* const fallback = cpu_fallback(facts, pod.id());
         // Without the pods of processes only a pod that says so itself is idle for sure.
-        const bool attributed = std::ranges::any_of(
-            facts.nvml.processes, [](const NvmlProcess& one) { return !one.pod.empty(); });
+        const bool attributed =
+            std::ranges::any_of(facts.telemetry.measured.processes,
+                                [](const NvmlProcess& one) { return !one.pod.empty(); });
         if (known || age < kIdleSeconds || (fallback == nullptr && !attributed)) continue;
         auto verdict =
             warning("Pod " + pod.id() + " has held a GPU for " + std::to_string(age / 3600) +
@@ -93,13 +87,64 @@ double throttled_part(const Facts& facts, std::string& where) {
     return -1;
 }
 
+/// How many cores the container may use; 0: no limit, or not known.
+double cpu_limit(const Facts& facts, const ShareUse& share) {
+    const auto slash = std::min(share.pod.find('/'), share.pod.size());
+    const Object* const pod = facts.cluster.find(
+        "Pod", share.pod.substr(0, slash), share.pod.substr(std::min(slash + 1, share.pod.size())));
+    if (pod == nullptr) return 0;
+    for (const Value* const container : containers_of(*pod)) {
+        if (text_at(*container, {"name"}) != share.container) continue;
+        return k8s::quantity_value(text_at(*container, {"resources", "limits", "cpu"})).value_or(0);
+    }
+    return 0;
+}
+
+/// A container whose processes keep the CPU busy while the GPU has little to do. A program that
+/// spins until its kernels end keeps the GPU busy as well, or waits for its limit.
+const ShareUse* share_that_waits(const Facts& facts, double& limit) {
+    for (const ShareUse* const share : asked_shares(facts)) {
+        const NvmlGpu* const gpu = gpu_of(facts, *share);
+        if (!share->cores || !share->used || share->waited.value_or(0) >= 0.05) continue;
+        if (*share->used >= 0.5 || (gpu != nullptr && gpu->utilization.value_or(0) >= 60)) continue;
+        limit = cpu_limit(facts, *share);
+        if (*share->cores >= (limit > 0 ? std::min(1.0, limit) : 1.0) * 0.9) return share;
+    }
+    return nullptr;
+}
+
 Verdict judge_cpu_bound(const Facts& facts) {
+    double limit = 0;
+    if (const ShareUse* const share = share_that_waits(facts, limit)) {
+        auto verdict =
+            warning("The GPU waits for the CPU: " + name_of(*share) + " keeps " +
+                    fixed_text(*share->cores, 1) +
+                    (limit > 0 ? " of " + fixed_text(limit, 1) : "") + " CPU cores busy and " +
+                    share->part + " " + percent_text(*share->used) + " of the time.");
+        verdict.because(share->place, "a busy GPU, or idle CPUs");
+        if (limit > 0 && *share->cores >= limit * 0.9) {
+            verdict.edit("resources.limits.cpu: higher, or none", Risk::kRestartPods);
+        } else {
+            verdict.note(
+                "Prepare data in more processes or threads (loader workers), on the GPU, "
+                "or beforehand.");
+        }
+        verdict.as(Confidence::kLikely);
+        return verdict;
+    }
     std::string where;
     const double part = throttled_part(facts, where);
-    if (part < 0) return unknown("no cpu.stat of a container was read");
-    const bool waits = std::ranges::any_of(facts.nvml.gpus, [](const NvmlGpu& gpu) {
-        return gpu.utilization && *gpu.utilization < 30;
-    });
+    const auto shares = asked_shares(facts);
+    const bool told =
+        std::ranges::any_of(shares, [](const ShareUse* one) { return one->cores.has_value(); });
+    if (part < 0 && told) return ok("the CPU does not hold the GPU up");
+    if (part < 0 && facts.telemetry.known && shares.empty()) {
+        return not_here("nobody uses these GPUs");
+    }
+    if (part < 0) return unknown("CPU time of processes on GPUs was not read; --slow does that");
+    const auto gpus = asked_gpus(facts);
+    const bool waits = std::ranges::any_of(
+        gpus, [](const NvmlGpu* gpu) { return gpu->utilization && *gpu->utilization < 30; });
     if (part < 20 || !waits) return ok("the CPU limit does not hold the GPU up");
     auto verdict = warning("The GPU waits for the CPU: a container is CPU-throttled " +
                            fixed_text(part, 0) + " % of its periods.");
@@ -191,8 +236,8 @@ Verdict judge_start(const Facts& facts) {
 }
 
 Verdict judge_slice(const Facts& facts) {
-    if (!pod_answered(facts)) return pod_not_asked(facts);
-    for (const NvmlProcess& one : facts.nvml.processes) {
+    if (!measured(facts)) return not_measured(facts);
+    for (const NvmlProcess& one : facts.telemetry.measured.processes) {
         if (one.pod.empty()) continue;
         const auto slash = one.pod.find('/');
         if (slash == std::string::npos) continue;

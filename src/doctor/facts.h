@@ -139,6 +139,8 @@ struct NvmlGpu {
     std::optional<std::uint64_t> throttle_bits;       // clocks_event_reasons.active
     std::map<std::string, double> throttled_percent;  // reason -> part of the time
     std::optional<unsigned> link_width, link_width_most;
+    std::optional<unsigned> link_generation, link_generation_most;  // the first falls while idle
+    std::optional<double> link_rx_bytes_per_s, link_tx_bytes_per_s;
     std::optional<unsigned> nvlinks_inactive;
     std::optional<std::uint64_t> nvlink_errors;
     std::optional<double> sm_active;  // 0 to 1
@@ -167,6 +169,34 @@ struct NvmlFacts {
     std::vector<NvmlGpu> gpus;
     std::vector<NvmlProcess> processes;
     Location place;
+};
+
+/// What a container uses of a GPU or of a MIG instance, as the agent's page tells it.
+struct ShareUse {
+    std::string pod;  // "ns/name"; empty: of no pod
+    std::string container;
+    std::string gpu;        // uuid
+    std::string part;       // "GPU 0", "GPU 0, MIG instance 3 (1g.10gb)"
+    std::string mechanism;  // "time-slicing", "mps", "mig", "exclusive"
+    std::vector<std::uint32_t> pids;
+    double entitlement = 0;        // 0 to 1 of the part; 0: it holds nothing
+    std::optional<double> used;    // 0 to 1 of the part's time
+    std::optional<double> waited;  // 0 to 1 of the time it was kept waiting by its limit
+    std::optional<double> denied;  // requests for memory above its limit
+    std::optional<double> cores;   // CPU cores that its processes used
+    std::uint64_t memory_mib = 0;
+    std::optional<std::uint64_t> memory_limit_mib;
+    Location place;
+};
+
+/// What agents tell of GPUs and who uses them: agent/NODE/state.json, and state-later.json a few
+/// seconds after it.
+struct TelemetryFacts {
+    bool known = false;
+    std::string reason = "no agent was asked: --slow does that";
+    double seconds = 0;  // between the two looks; 0: there is only one
+    NvmlFacts measured;  // the same as NVML's answers; those themselves where no agent was read
+    std::vector<ShareUse> shares;
 };
 
 /// The container runtime that kubelet uses, and what it was told of NVIDIA.
@@ -245,7 +275,9 @@ struct KubeletFacts {
 struct Target {
     enum class Kind : std::uint8_t { kHost, kNode, kPod, kCluster };
     Kind kind = Kind::kHost;
-    std::string name;  // node, or "NAMESPACE/POD"
+    std::string name;         // node, or "NAMESPACE/POD"
+    std::string container{};  // of the pod; empty: all of them
+    std::uint32_t pid = 0;    // of the host; 0: all of them
 };
 std::string_view to_text(Target::Kind kind);
 
@@ -255,6 +287,7 @@ struct Facts {
     Target target;
     HostFacts host;
     NvmlFacts nvml;
+    TelemetryFacts telemetry;
     RuntimeFacts runtime;
     ToolkitFacts toolkit;
     std::vector<CdiSpec> cdi;
@@ -273,6 +306,7 @@ void read_hardware(Facts& facts);
 void read_driver(Facts& facts);
 void read_kernel_log(Facts& facts);
 void read_nvml(Facts& facts);
+void read_telemetry(Facts& facts);
 void read_runtime(Facts& facts);
 void read_toolkit(Facts& facts);
 void read_kubelet(Facts& facts);

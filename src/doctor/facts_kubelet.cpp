@@ -155,6 +155,7 @@ Facts facts_of(Tree tree, const Target& target) {
     read_driver(facts);
     read_kernel_log(facts);
     read_nvml(facts);
+    read_telemetry(facts);
     read_runtime(facts);
     read_toolkit(facts);
     read_kubelet(facts);

@@ -2,6 +2,7 @@
 #include "doctor/judge.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -18,6 +19,7 @@ namespace {
 bool belongs(const Facts& facts, const Check& check, Scope scope) {
     const Level level = check.level;
     const bool of_host = level <= Level::kKubelet;
+    if (scope == Scope::kSlow && level == Level::kRun) return true;
     if (scope == Scope::kBeforeInstall && !of_host) return false;
     if (check.of_objects && facts.cluster.known) return true;
     switch (facts.target.kind) {
@@ -157,6 +159,22 @@ std::vector<std::string> root_causes_of(const Facts& facts, const std::vector<Ju
     return causes;
 }
 
+/// What holds a program back, the strongest cause first: a GPU that does not work, clocks that are
+/// kept down, its own limit, others, and what it does to itself.
+std::vector<std::string> causes_of_slowness(const std::vector<Judged>& checks) {
+    constexpr std::array<std::string_view, 19> kStrongestFirst{
+        "PERF019", "PERF001", "PERF003", "PERF016", "PERF007", "PERF018", "PERF010",
+        "PERF017", "PERF015", "PERF002", "PERF005", "PERF006", "PERF004", "PERF008",
+        "PERF011", "PERF012", "PERF014", "PERF009", "PERF013"};
+    std::vector<std::string> causes;
+    for (const std::string_view id : kStrongestFirst) {
+        const auto found = std::ranges::find(checks, id, &Judged::id);
+        if (found == checks.end() || found->verdict.outcome != Outcome::kWarning) continue;
+        causes.emplace_back(id);
+    }
+    return causes;
+}
+
 }  // namespace
 
 bool Report::success() const { return count(Outcome::kFailed) == 0; }
@@ -175,6 +193,10 @@ Report judge(const Facts& facts, Scope scope) {
     Report report{.target = facts.target, .title = title_of(facts)};
     report.checks = Judge(facts, scope).run();
     report.root_causes = root_causes_of(facts, report.checks);
+    report.of_speed = scope == Scope::kSlow;
+    if (report.of_speed && report.root_causes.empty()) {
+        report.root_causes = causes_of_slowness(report.checks);
+    }
     std::ranges::stable_sort(report.checks, [](const Judged& a, const Judged& b) {
         return a.level != b.level ? a.level < b.level : a.id < b.id;
     });

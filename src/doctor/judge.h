@@ -23,6 +23,7 @@ struct Report {
     std::string title;           // "gpu-1   Ubuntu 24.04   kernel 6.8.0-85   1x NVIDIA A2"
     std::vector<Judged> checks;  // by level, then id
     std::vector<std::string> root_causes;
+    bool of_speed = false;  // made for Scope::kSlow: says also what could not be told of the speed
     [[nodiscard]] bool success() const;
     [[nodiscard]] unsigned count(Outcome outcome) const;
     [[nodiscard]] const Judged* find(std::string_view id) const;
@@ -34,6 +35,7 @@ struct Report {
 enum class Scope : std::uint8_t {
     kAll,
     kBeforeInstall,  // only what must hold before anything of ours is installed: levels 0 to 4
+    kSlow,  // why is it slow: where nothing failed, what holds it back most is the root cause
 };
 Report judge(const Facts& facts, Scope scope = Scope::kAll);
 

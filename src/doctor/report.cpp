@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <ostream>
 #include <string>
 
@@ -59,7 +60,11 @@ public:
         if (!report_.title.empty()) out_ << one_line(report_.title) << "\n";
         chain();
         root_cause();
+        if (report_.of_speed && report_.root_causes.empty()) {
+            out_ << "\nNothing that was measured holds it back.\n";
+        }
         for (unsigned level = 0; level < kLevels; ++level) category(static_cast<Level>(level));
+        if (report_.of_speed && !options_.verbose) not_known();
         summary();
     }
 
@@ -133,6 +138,23 @@ private:
         if (all.beside > 0 && all.judged() + all.blocked == 0) {
             note(std::to_string(all.beside) + (all.beside == 1 ? " check" : " checks") +
                  " without an occasion here");
+        }
+    }
+
+    /// What of the speed could not be told, each reason once.
+    void not_known() {
+        std::map<std::string, std::string> ids;  // reason -> "PERF005, PERF006"
+        for (const Judged& one : report_.checks) {
+            if (one.level != Level::kRun || one.verdict.outcome != Outcome::kUnknown) continue;
+            std::string& list = ids[one.verdict.message];
+            list += (list.empty() ? "" : ", ") + one.id;
+        }
+        if (ids.empty()) return;
+        out_ << "\nnot known\n";
+        for (const auto& [reason, list] : ids) {
+            out_ << "  ";
+            paint(Outcome::kUnknown, mark_of(Outcome::kUnknown, options_.unicode));
+            out_ << ' ' << list << "  " << one_line(reason) << '\n';
         }
     }
 

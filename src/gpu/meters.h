@@ -84,6 +84,11 @@ enum class Metric : std::uint8_t {
     kPcieTxBytesPerSecond,       // G 20
     kPcieRxBytesPerSecond,       // G 21
     kContextSwitchActive,        // 0..1; time lost to switching between contexts; G 174
+    kPcieGeneration,             // nvmlDeviceGetCurrPcieLinkGeneration; falls while the GPU is idle
+    kPcieWidth,                  // lanes; nvmlDeviceGetCurrPcieLinkWidth
+    kMaxPcieGeneration,          // of this GPU in this slot
+    kMaxPcieWidth,
+    kDefaultPowerLimitMilliwatts,  // nvmlDeviceGetPowerManagementDefaultLimit
     kCount
 };
 inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::kCount);

@@ -101,6 +101,11 @@ struct Functions {
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetEnforcedPowerLimit);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetTotalEnergyConsumption);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPcieReplayCounter);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetCurrPcieLinkGeneration);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetCurrPcieLinkWidth);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMaxPcieLinkGeneration);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetMaxPcieLinkWidth);
+    ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPowerManagementDefaultLimit);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetEncoderUtilization);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetDecoderUtilization);
     ALIQUOT_NVML_FUNCTION(nvmlDeviceGetPerformanceState);

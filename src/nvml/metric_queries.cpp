@@ -223,6 +223,16 @@ void read_heat_and_power(Inquiry& inquiry, MetricValues& metrics) {
     read(Metric::kFanPercent, nvml.nvmlDeviceGetFanSpeed);
 }
 
+void read_link(Inquiry& inquiry, MetricValues& metrics) {
+    const Functions& nvml = inquiry.nvml();
+    const auto read = [&](Metric metric, const auto& call) {
+        unsigned value = 0;
+        if (inquiry.ask(metric, call, &value) && value != 0) metrics.set(metric, value);
+    };
+    read(Metric::kPcieGeneration, nvml.nvmlDeviceGetCurrPcieLinkGeneration);
+    read(Metric::kPcieWidth, nvml.nvmlDeviceGetCurrPcieLinkWidth);
+}
+
 void read_licence(Inquiry& inquiry, MetricValues& metrics) {
     nvmlGridLicensableFeatures_t features{};
     if (!inquiry.ask(Topic::kLicence, inquiry.nvml().nvmlDeviceGetGridLicensableFeatures_v4,
@@ -260,6 +270,13 @@ MetricValues read_lasting_metrics(Inquiry& inquiry) {
     };
     limit(Metric::kSlowdownCelsius, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN);
     limit(Metric::kShutdownCelsius, NVML_TEMPERATURE_THRESHOLD_SHUTDOWN);
+    const auto most = [&](Metric metric, const auto& call) {
+        unsigned value = 0;
+        if (inquiry.ask(metric, call, &value) && value != 0) metrics.set(metric, value);
+    };
+    most(Metric::kMaxPcieGeneration, nvml.nvmlDeviceGetMaxPcieLinkGeneration);
+    most(Metric::kMaxPcieWidth, nvml.nvmlDeviceGetMaxPcieLinkWidth);
+    most(Metric::kDefaultPowerLimitMilliwatts, nvml.nvmlDeviceGetPowerManagementDefaultLimit);
     return metrics;
 }
 
@@ -292,6 +309,7 @@ void read_metrics(Inquiry& inquiry, bool virtual_gpu, MetricValues& metrics) {
     read_heat_and_power(inquiry, metrics);
     read_clocks(inquiry, metrics);
     read_utilization(inquiry, metrics);
+    read_link(inquiry, metrics);
     read_fields(inquiry, metrics);
     read_what_fields_lack(inquiry, metrics);
     if (virtual_gpu) read_licence(inquiry, metrics);

@@ -37,8 +37,13 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
         !read_pid(take_word(rest), stat.session)) {
         return std::nullopt;
     }
-    constexpr int kFromTerminalToNice = 13;  // fields 7 to 19
-    for (int i = 0; i < kFromTerminalToNice; ++i) take_word(rest);
+    constexpr int kFromTerminalToFaults = 7;  // fields 7 to 13
+    for (int i = 0; i < kFromTerminalToFaults; ++i) take_word(rest);
+    const auto user = parse_number<std::uint64_t>(take_word(rest));
+    const auto kernel = parse_number<std::uint64_t>(take_word(rest));
+    stat.cpu_ticks = user.value_or(0) + kernel.value_or(0);
+    constexpr int kFromChildrenToNice = 4;  // fields 16 to 19
+    for (int i = 0; i < kFromChildrenToNice; ++i) take_word(rest);
     const auto threads = parse_number<decltype(stat.threads)>(take_word(rest));
     take_word(rest);  // field 21
     const auto start = parse_number<decltype(stat.start_ticks)>(take_word(rest));

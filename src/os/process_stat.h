@@ -17,6 +17,7 @@ struct ProcessStat {
     std::uint32_t parent = 0;
     std::uint32_t group = 0;  // process group and session: the pid of who began it
     std::uint32_t session = 0;
+    std::uint64_t cpu_ticks = 0;  // of all its threads, in the kernel and outside of it
     unsigned threads = 0;
     std::uint64_t start_ticks = 0;  // since boot
 
@@ -27,6 +28,9 @@ struct ProcessStat {
     }
     friend bool operator==(const ProcessStat&, const ProcessStat&) = default;
 };
+
+/// How many ticks the kernel's files have in a second (USER_HZ: the same on all our machines).
+inline constexpr std::uint64_t kTicksPerSecond = 100;
 
 /// Empty: not such a line. Pure.
 std::optional<ProcessStat> parse_stat(std::string_view line);

@@ -22,6 +22,7 @@ TEST(ParseStat, ReadsALine) {
                                   .parent = 700,
                                   .group = 812,
                                   .session = 812,
+                                  .cpu_ticks = 11,
                                   .threads = 9,
                                   .start_ticks = 123456789012}));
     EXPECT_FALSE(stat->has_ended());

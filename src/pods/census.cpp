@@ -90,6 +90,7 @@ public:
             const auto known = processes_.find(pid);
             if (known != processes_.end() && is_current(known->second, **stat, now)) {
                 known->second.asked = now;
+                known->second.cpu_ticks = (*stat)->cpu_ticks;
                 return belonging(known->second);
             }
             const auto text = root_.read(directory_of(pid) + "/cgroup", k8s::kMostCgroupBytes);
@@ -106,6 +107,7 @@ public:
 private:
     struct Process {
         std::uint64_t start_ticks = 0;
+        std::uint64_t cpu_ticks = 0;
         std::string command;
         std::optional<k8s::CgroupPlace> place;  // empty: the host's
         os::TimePoint read;
@@ -238,6 +240,7 @@ private:
             if (processes_.size() >= options_.most_processes) processes_.clear();
         }
         return processes_[pid] = {.start_ticks = stat.start_ticks,
+                                  .cpu_ticks = stat.cpu_ticks,
                                   .command = stat.command,
                                   .place = k8s::place_of(cgroup),
                                   .read = now,
@@ -270,6 +273,7 @@ private:
     Belonging belonging(const Process& process) {
         Belonging result{.kind = Belonging::Kind::kHost,
                          .start_ticks = process.start_ticks,
+                         .cpu_ticks = process.cpu_ticks,
                          .command = process.command};
         if (!process.place) return result;
         result.kind = Belonging::Kind::kPod;

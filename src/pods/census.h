@@ -40,6 +40,7 @@ struct Belonging {
     Kind kind = Kind::kUnknown;
     Owner owner;
     std::uint64_t start_ticks = 0;  // since boot, field 22 of /proc/PID/stat: pids are reused
+    std::uint64_t cpu_ticks = 0;    // counter: os::kTicksPerSecond of them are a second of a core
     std::string command;            // its program's name (comm); empty: not known
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "os/process_stat.h"
+
 namespace aliquot::telemetry {
 namespace {
 
@@ -108,6 +110,11 @@ Claim& claim_of(const pods::Owner& owner, Claims& claims) {
     return claims.list.back();
 }
 
+std::optional<std::uint64_t> cpu_ns_of(const pods::Belonging& belonging) {
+    if (belonging.start_ticks == 0) return std::nullopt;  // its files were not read
+    return belonging.cpu_ticks * (1'000'000'000 / os::kTicksPerSecond);
+}
+
 void add_processes(const PartIdentity& part, const gpu::Reading& reading,
                    const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene,
                    Claims& claims) {
@@ -129,6 +136,7 @@ void add_processes(const PartIdentity& part, const gpu::Reading& reading,
         ClaimedProcess process{.process = {.pid = seen.pid,
                                            .command = belonging.command,
                                            .memory_bytes = seen.memory_bytes,
+                                           .cpu_ns = cpu_ns_of(belonging),
                                            .graphics = seen.graphics,
                                            .mps_client = seen.mps_client}};
         if (uses != nullptr) process.use_ns = use;

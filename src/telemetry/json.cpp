@@ -55,6 +55,7 @@ Json json_of(const std::vector<Process>& processes) {
         put(json, "command", process.command);
         put(json, "memoryBytes", process.memory_bytes);
         put(json, "utilizationPpm", process.utilization_ppm);
+        put(json, "cpuNs", process.cpu_ns);
         if (process.graphics) json["graphics"] = true;
         if (process.mps_client) json["mpsClient"] = true;
         list.push_back(std::move(json));

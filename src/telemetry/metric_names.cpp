@@ -74,6 +74,11 @@ constexpr std::array<std::string_view, gpu::kMetricCount> kNames{
     "pcieTxBytesPerSecond",
     "pcieRxBytesPerSecond",
     "contextSwitchActive",
+    "pcieGeneration",
+    "pcieWidth",
+    "maxPcieGeneration",
+    "maxPcieWidth",
+    "defaultPowerLimitMilliwatts",
 };
 static_assert(!kNames.back().empty(), "a metric has no name");
 

@@ -134,6 +134,7 @@ private:
                                  .command = text(one, "command"),
                                  .memory_bytes = maybe_number(one, "memoryBytes"),
                                  .utilization_ppm = maybe_number(one, "utilizationPpm"),
+                                 .cpu_ns = maybe_number(one, "cpuNs"),
                                  .graphics = flag(one, "graphics"),
                                  .mps_client = flag(one, "mpsClient")});
         }

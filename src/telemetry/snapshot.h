@@ -45,6 +45,7 @@ struct Process {
     std::string command;  // empty: not known
     std::optional<std::uint64_t> memory_bytes;
     std::optional<std::uint64_t> utilization_ppm;  // of the part
+    std::optional<std::uint64_t> cpu_ns;           // counter: time of CPU cores since it began
     bool graphics = false;
     bool mps_client = false;
 };

@@ -53,7 +53,12 @@ const Wanted kAlways = {Metric::kSmClockMhz,
                         Metric::kThrottleLowUtilizationNs,
                         Metric::kThrottleReliabilityNs,
                         Metric::kClockEventReasons,
-                        Metric::kPerformanceState};
+                        Metric::kPerformanceState,
+                        Metric::kPcieGeneration,
+                        Metric::kPcieWidth,
+                        Metric::kMaxPcieGeneration,
+                        Metric::kMaxPcieWidth,
+                        Metric::kDefaultPowerLimitMilliwatts};
 const Wanted kUncut = {Metric::kGpuBusyPercent, Metric::kMemoryBusyPercent, Metric::kEncoderPercent,
                        Metric::kDecoderPercent};
 const Wanted kEnergy = {Metric::kEnergyMillijoules};

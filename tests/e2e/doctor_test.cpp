@@ -18,17 +18,23 @@ constexpr std::chrono::seconds kLimit{60};
 
 class DoctorProgram : public ::testing::Test {
 protected:
-    /// Runs `aliquot WORDS`; returns what it printed. code_ is its exit code.
-    std::string run(std::vector<std::string> words) {
-        std::filesystem::remove(output_);
+    Result<os::Process> start(std::vector<std::string> words,
+                              const std::filesystem::path& output) const {
         words.insert(words.begin(), ALIQUOT_BIN_DIR "/aliquot");
         auto environment = os::current_environment();
         environment.erase("ALIQUOT_SIM_STATE");
+        if (!node_.empty()) environment["ALIQUOT_SIM_STATE"] = node_;
         environment.erase("KUBECONFIG");
         environment["HOME"] = temporary_.path().native();
-        auto process = os::Process::start({.argv = std::move(words),
-                                           .environment = std::move(environment),
-                                           .output_path = output_.native()});
+        return os::Process::start({.argv = std::move(words),
+                                   .environment = std::move(environment),
+                                   .output_path = output.native()});
+    }
+
+    /// Runs `aliquot WORDS`; returns what it printed. code_ is its exit code.
+    std::string run(std::vector<std::string> words) {
+        std::filesystem::remove(output_);
+        auto process = start(std::move(words), output_);
         EXPECT_TRUE(process);
         if (!process) return {};
         const auto exit = process->wait(kLimit);
@@ -54,6 +60,7 @@ protected:
     os::TemporaryDirectory temporary_;
     std::filesystem::path tree_ = temporary_.path() / "host tree";
     std::filesystem::path output_ = temporary_.path() / "output";
+    std::string node_;  // a simulated one that the programs see; empty: none
     int code_ = 0;
 };
 
@@ -132,6 +139,46 @@ TEST_F(DoctorProgram, FindsASimulatedNodeWell) {
     ASSERT_EQ(code_, 0);
     const auto text = run({"doctor", "host", "--root", node, "-o", "short"});
     EXPECT_EQ(code_, 0) << text;
+    (void)run({"sim", "down", "--state", node});
+}
+
+TEST_F(DoctorProgram, SaysWhatHoldsAProcessBack) {
+    const auto node = (temporary_.path() / "node").native();
+    (void)run({"sim", "up", "--gpu", "h100-80", "--state", node});
+    ASSERT_EQ(code_, 0);
+    node_ = node;
+    const auto use = [&](const char* percent) {
+        return start({"sim", "use", "--sm", percent, "--memory", "2Gi"}, temporary_.path() / "use");
+    };
+    auto first = use("90");
+    ASSERT_TRUE(first);
+    const auto pid = std::to_string(first->pid());
+    std::string told;
+    const auto comes_to = [&](const std::string& cause) {
+        const auto end = std::chrono::steady_clock::now() + kLimit;
+        while (std::chrono::steady_clock::now() < end) {
+            told = run({"doctor", "--pid", pid, "--slow-seconds", "1"});
+            if (code_ == 0 && told.contains(cause)) return true;
+        }
+        return false;
+    };
+    EXPECT_TRUE(comes_to("Nothing that was measured holds it back")) << told;
+    {
+        auto second = use("60");
+        ASSERT_TRUE(second);
+        EXPECT_TRUE(comes_to("Root cause: PERF007")) << told;
+        EXPECT_TRUE(told.contains("process " + std::to_string(second->pid()))) << told;
+        second->terminate(kLimit);
+    }
+    (void)run({"sim", "fault", "throttle", "--gpu", "0"});
+    EXPECT_TRUE(comes_to("Root cause: PERF001")) << told;
+    (void)run({"sim", "fault", "clear", "--gpu", "0"});
+    (void)run({"sim", "fault", "link-width", "1", "--gpu", "0"});
+    EXPECT_TRUE(comes_to("Root cause: PERF010")) << told;
+    first->terminate(kLimit);
+    const auto nobody = run({"doctor", "--pid", pid, "--slow-seconds", "1"});
+    EXPECT_EQ(code_, 2);
+    EXPECT_TRUE(nobody.contains("uses no GPU of this host; processes that do: none")) << nobody;
     (void)run({"sim", "down", "--state", node});
 }
 

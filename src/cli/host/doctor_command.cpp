@@ -20,6 +20,7 @@
 #include "bundle/collect.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/commands.h"
+#include "cli/host/doctor_slow.h"
 #include "cli/host/doctor_tree.h"
 #include "cli/host/driver_choice.h"
 #include "command_line/command.h"
@@ -45,6 +46,7 @@ struct DoctorOptions {
     std::string fail_on = "error";
     std::string ask_nvml;
     ClusterOptions cluster;
+    SlowOptions slow;
     bool before_install = false;
     bool fix = false;
     bool yes = false;
@@ -72,7 +74,8 @@ std::optional<doctor::Target> target_of(Context& context, const DoctorOptions& w
     const auto& given = words.target;
     if (given.empty()) {
         const bool offline = !words.root.empty();
-        return doctor::Target{!offline && has_cluster ? Kind::kCluster : Kind::kHost, ""};
+        const bool of_host = words.slow.pid != 0 || offline || !has_cluster;
+        return doctor::Target{of_host ? Kind::kHost : Kind::kCluster, "", "", words.slow.pid};
     }
     const std::string& word = given[0];
     if (word == "host" || word == "cluster") {
@@ -80,7 +83,8 @@ std::optional<doctor::Target> target_of(Context& context, const DoctorOptions& w
             fail(context, kUsage, "doctor " + word + " takes no name, found '" + given[1] + "'");
             return std::nullopt;
         }
-        return doctor::Target{word == "host" ? Kind::kHost : Kind::kCluster, ""};
+        return doctor::Target{word == "host" ? Kind::kHost : Kind::kCluster, "", "",
+                              words.slow.pid};
     }
     if (word == "node" || word == "pod") {
         if (given.size() != 2) {
@@ -89,7 +93,8 @@ std::optional<doctor::Target> target_of(Context& context, const DoctorOptions& w
                                 : "doctor pod needs one pod as NAMESPACE/NAME, or NAME with -n");
             return std::nullopt;
         }
-        return doctor::Target{word == "node" ? Kind::kNode : Kind::kPod, given[1]};
+        return doctor::Target{word == "node" ? Kind::kNode : Kind::kPod, given[1],
+                              words.slow.container};
     }
     constexpr std::array<std::string_view, 4> kKnown{"host", "node", "pod", "cluster"};
     const auto near = nearest_word(word, kKnown);
@@ -177,6 +182,9 @@ bool gather_cluster(Context& context, DoctorOptions& words, bundle::Tree& tree) 
         fail(context, notes.failure());
         return false;
     }
+    if (words.slow.asked && words.slow.agents.empty()) {
+        add_states_of_cluster(*connection->api, words.slow, words.target, tree);
+    }
     for (const std::string& note : *notes) context.err << "aliquot: not read: " << note << '\n';
     return true;
 }
@@ -188,7 +196,8 @@ std::optional<bundle::Tree> gather(Context& context, DoctorOptions& words) {
         return or_fail(context, gather_files(words));
     }
     const bool named = !words.cluster.kubeconfig.empty() || !words.cluster.context.empty();
-    const bool of_host = !words.target.empty() && words.target[0] == "host";
+    const bool of_host =
+        words.slow.pid != 0 || (!words.target.empty() && words.target[0] == "host");
     const bool host = of_host || (words.target.empty() && !named && !doctor::knows_a_cluster());
     bundle::Tree tree;
     tree.name = "the cluster";
@@ -202,6 +211,10 @@ std::optional<bundle::Tree> gather(Context& context, DoctorOptions& words) {
         tree = *std::move(seen);
     }
     if ((!host || named) && !gather_cluster(context, words, tree)) return std::nullopt;
+    const bool measure = words.slow.asked && (host || !words.slow.agents.empty());
+    if (measure && !add_states(context, words.slow, host ? node_of_shell() : "", tree)) {
+        return std::nullopt;
+    }
     return tree;
 }
 
@@ -270,7 +283,7 @@ void run(Context& context, DoctorOptions& words) {
         return;
     }
     if (!words.explain.empty()) return explain(context, words.explain);
-    if (!target_of(context, words, true)) return;
+    if (!target_of(context, words, true) || !complete(context, words.slow, words.target)) return;
     const auto begin = std::chrono::steady_clock::now();
     const auto tree = gather(context, words);
     if (!tree) return;
@@ -294,9 +307,10 @@ void run(Context& context, DoctorOptions& words) {
         context.err << "aliquot: " << tree->name
                     << ": ends in the middle; what is missing is unknown, not absent\n";
     }
-    if (!is_there(context, *tree, facts)) return;
-    const auto report = doctor::judge(
-        facts, words.before_install ? doctor::Scope::kBeforeInstall : doctor::Scope::kAll);
+    if (!is_there(context, *tree, facts) || !uses_a_gpu(context, facts)) return;
+    const auto report = doctor::judge(facts, words.before_install ? doctor::Scope::kBeforeInstall
+                                             : words.slow.asked   ? doctor::Scope::kSlow
+                                                                  : doctor::Scope::kAll);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     print(context, words, report, took.count());
     const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
@@ -322,6 +336,7 @@ void add_doctor_command(command_line::Command& program, Context& context) {
         "aliquot doctor host\n"
         "aliquot doctor cluster --context prod\n"
         "aliquot doctor pod train -n default -o short    # why is it pending?\n"
+        "aliquot doctor pod train -n default --slow      # why is it slow?\n"
         "aliquot doctor host --save node.tgz        # for somebody else to judge\n"
         "aliquot doctor --bundle node.tgz host\n"
         "aliquot doctor --root ./host-tree host -o json\n"
@@ -341,6 +356,7 @@ void add_doctor_command(command_line::Command& program, Context& context) {
         ->excludes(facts);
     command->add_option("--save", words->save,
                         "Save what was read, redacted: .tgz is a bundle, else JSON facts", "FILE");
+    add_slow_flags(*command, words->slow);
     add_cluster_flags(*command, words->cluster);
     add_namespace_flag(*command, words->cluster, "Namespace of the pod that is asked about");
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");

@@ -156,6 +156,16 @@ void add_processes(const PartIdentity& part, const gpu::Reading& reading,
     }
 }
 
+/// The driver may tell once more of a process that it does not list any more.
+void add_unlisted(const gpu::Reading& reading, const std::map<std::uint32_t, std::uint64_t>* uses,
+                  Claims& claims) {
+    if (uses == nullptr || !reading.processes) return;
+    for (const auto& [pid, ns] : *uses) {
+        const auto listed = std::ranges::find(*reading.processes, pid, &gpu::MeteredProcess::pid);
+        if (listed == reading.processes->end()) claims.unlisted_uses.emplace(pid, ns);
+    }
+}
+
 /// Only who is alone on a part has it whole.
 void settle_whole(Claims& claims) {
     const auto holders =
@@ -195,6 +205,7 @@ Claims claims_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Readi
     Claims claims;
     add_holders(part, gpu, scene, claims);
     add_processes(part, reading, uses, scene, claims);
+    add_unlisted(reading, uses, claims);
     add_guards(part, gpu, scene, claims);
     settle_whole(claims);
     return claims;

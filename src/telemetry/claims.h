@@ -42,6 +42,11 @@ struct Claim {
     std::optional<std::uint64_t> process_memory_bytes;  // empty: of none it is known
     std::optional<std::uint64_t> process_use_ns;        // since the look before; empty: not known
     const guard_region::DeviceStatus* guard = nullptr;
+    /// Whose part of the time that nobody here used it may be: see departures.h.
+    std::uint64_t left_weight = 0;  // processes of it have left since the look before
+    std::uint64_t late_weight = 0;  // they had left by then: a sample may still tell of them
+    bool gone = false;              // it holds nothing and runs nothing any more
+    bool maybe_ran = false;         // it is new here, and was not seen to run anything
 };
 
 /// Everybody on one part.
@@ -49,6 +54,8 @@ struct Claims {
     std::vector<Claim> list;
     std::vector<ClaimedProcess> others;  // of the host, or nobody knows whose
     std::uint64_t others_use_ns = 0;
+    std::uint64_t others_left_weight = 0;
+    std::map<std::uint32_t, std::uint64_t> unlisted_uses;  // by pid, of those that have ended
     bool processes_known = false;  // the driver lists them, and they could be told apart
     bool uses_known = false;
 };

@@ -62,6 +62,41 @@ std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t use
     return busy.busy_ns;
 }
 
+/// A sample covers about a sixth of a second: that much may be told a look late.
+constexpr std::uint64_t kLateNs = 200'000'000;
+
+/// Who may have used what nobody here has.
+std::vector<std::uint64_t> absent_weights(const Claims& claims, const std::vector<Use>& uses) {
+    std::vector<std::uint64_t> weights;
+    for (const Claim& claim : claims.list) weights.push_back(claim.left_weight + claim.late_weight);
+    const bool anybody = claims.others_left_weight != 0 ||
+                         std::ranges::any_of(weights, [](std::uint64_t one) { return one != 0; });
+    // Guards miss some work all the time: that is not of somebody who has just come.
+    const bool guards = std::ranges::any_of(
+        uses, [](const Use& use) { return use.source == Source::kGuard && use.ns != 0; });
+    if (anybody || guards) return weights;
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = claims.list[i].maybe_ran ? 1 : 0;
+    return weights;
+}
+
+/// Gives time of the part that nobody here has used to those who left, or came and went.
+void add_absent(const Claims& claims, std::uint64_t rest, std::vector<Use>& uses,
+                std::vector<std::uint64_t>& weights) {
+    const auto absent = absent_weights(claims, uses);
+    std::uint64_t all = claims.others_left_weight;
+    for (const std::uint64_t one : absent) all += one;
+    auto parts = divide(rest, absent, all);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Claim& claim = claims.list[i];
+        if (claim.late_weight != 0 && claim.left_weight == 0)
+            parts[i] = std::min(parts[i], kLateNs);
+        if (parts[i] == 0) continue;
+        weights[i] += parts[i];
+        uses[i].ns = weights[i];
+        if (uses[i].source == Source::kNone) uses[i].source = Source::kDriver;
+    }
+}
+
 std::optional<std::uint64_t> per_million(std::uint64_t part, std::uint64_t span) {
     return scaled(part, kMillion, span);
 }
@@ -119,6 +154,7 @@ void PartAccount::note(const PartIdentity& identity, const Sample& sample, Claim
     shown_.mig_devices = identity.gpu_instance ? identity.devices : std::vector<gpu::Uuid>();
     shown_.metrics = sample.metrics;
     slices_ = identity.slices;
+    departures_.note(claims);
     note_rows(claims, sample);
     note_memory(sample);
     retire(sample.now);
@@ -158,7 +194,7 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known,
     entry.last_seen = sample.now;
     row.owner = claim.owner;
     row.ids = claim.ids;
-    row.ended = false;
+    row.ended = claim.gone;
     row.entitlement_ppm = claim.entitlement_ppm;
     row.memory_limit_bytes = claim.memory_limit_bytes;
     if (!claim.ids.empty() && !is_new) row.held_ns += count_of(sample.elapsed);
@@ -172,7 +208,7 @@ void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known,
         row.amounts.memory_bytes = claim.guard->driver_bytes;
     } else if (claim.guard != nullptr) {
         row.amounts.memory_bytes = claim.guard->used_bytes;
-    } else if (processes_known && claim.processes.empty()) {
+    } else if (processes_known && claim.processes.empty() && !claim.gone) {
         row.amounts.memory_bytes = 0;
     }
     if (claim.whole && !row.memory_limit_bytes) {
@@ -210,8 +246,16 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
                                   std::ranges::all_of(uses, [](const Use& use) {
                                       return use.source == Source::kGuard || use.ns == 0;
                                   });
-        weights =
-            divide(sample.busy->busy_ns, weights, of_all(*sample.busy, sum, users, guards_alone));
+        const bool all_known =
+            claims.processes_known &&
+            std::ranges::all_of(uses, [](const Use& use) { return use.ns.has_value(); });
+        const std::uint64_t busy = sample.busy->busy_ns;
+        std::uint64_t all = of_all(*sample.busy, sum, users, guards_alone);
+        if (all_known && sum < busy && (all == busy || sum == 0)) {
+            add_absent(claims, busy - sum, uses, weights);
+            all = busy;
+        }
+        weights = divide(busy, weights, all);
         if (sample.busy->span_ns != 0) {
             total_.utilization_ppm = per_million(sample.busy->busy_ns, sample.busy->span_ns);
         }

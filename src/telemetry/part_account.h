@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "telemetry/busy.h"
 #include "telemetry/claims.h"
+#include "telemetry/departures.h"
 #include "telemetry/guard_check.h"
 #include "telemetry/snapshot.h"
 
@@ -68,6 +69,7 @@ private:
     void retire(os::TimePoint now);
 
     AccountOptions options_;
+    Departures departures_;
     std::vector<Entry> entries_;
     Part shown_;  // what does not change with the entries
     Amounts total_;

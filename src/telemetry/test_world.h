@@ -43,6 +43,7 @@ public:
         std::optional<unsigned> gpu_instance;
     };
     std::map<std::uint32_t, Runs> processes;
+    std::map<std::uint32_t, unsigned> told_of_ended;  // percent by pid, once
     std::optional<unsigned> gpu_percent;         // empty: the sum of the processes', 100 at most
     std::map<unsigned, double> instance_active;  // MIG: by GPU instance; none: not told
     std::uint64_t power_milliwatts = 20'000;
@@ -84,6 +85,10 @@ public:
                     {.pid = pid, .at_us = clock_us_, .sm_percent = runs.percent});
             }
         }
+        for (const auto& [pid, percent] : told_of_ended) {
+            if (reading.uses) reading.uses->push_back({pid, clock_us_, percent});
+        }
+        told_of_ended.clear();
         energy_ += power_milliwatts;
         using gpu::Metric;
         reading.metrics.set(Metric::kMemoryTotalBytes, static_cast<double>(gpu_.memory_bytes));

@@ -200,15 +200,33 @@ void TelemetryNode::run(const std::vector<std::string>& scripts) {
     })) << "pods without a row";
     std::map<unsigned, std::size_t> on_gpu;
     for (MeteredPod& pod : pods_) {
-        const auto script = sim::parse_load_script(scripts[on_gpu[pod.gpu]++ % scripts.size()]);
-        ASSERT_TRUE(script) << script.error().message;
-        pod.script = *script;
-        const auto begun = node_->run_script(
-            pod.gpu, pod.process->pid(), pod.script, pod.where,
-            kind_.mps ? sim::ProcessKind::kMpsClient : sim::ProcessKind::kCompute);
-        ASSERT_TRUE(begun) << begun.error().message;
-        pod.begun = *begun;
+        ASSERT_NO_FATAL_FAILURE(begin(pod, scripts[on_gpu[pod.gpu]++ % scripts.size()]));
     }
+}
+
+void TelemetryNode::begin(MeteredPod& pod, const std::string& text) {
+    const auto script = sim::parse_load_script(text);
+    ASSERT_TRUE(script) << script.error().message;
+    pod.script = *script;
+    const auto begun =
+        node_->run_script(pod.gpu, pod.process->pid(), pod.script, pod.where,
+                          kind_.mps ? sim::ProcessKind::kMpsClient : sim::ProcessKind::kCompute);
+    ASSERT_TRUE(begun) << begun.error().message;
+    pod.begun = *begun;
+}
+
+void TelemetryNode::start_pod(const std::string& name, const std::string& script) {
+    ASSERT_NO_FATAL_FAILURE(add_pod(name));
+    ASSERT_NO_FATAL_FAILURE(begin(pods_.back(), script));
+}
+
+void TelemetryNode::end_pod(const std::string& name) {
+    const auto pod = std::ranges::find(pods_, name, &MeteredPod::name);
+    ASSERT_NE(pod, pods_.end()) << name;
+    pod->process->end();
+    tree_->remove_pod(pod->uid);
+    kubelet_->remove(pod->uid);
+    pods_.erase(pod);
 }
 
 telemetry::Snapshot TelemetryNode::wait_for_the_end() {

@@ -59,6 +59,10 @@ public:
     void add_pod(const std::string& name);
     /// Has every pod begin its script, which is one of `scripts` by the order on its GPU.
     void run(const std::vector<std::string>& scripts);
+    /// A pod that is admitted and begins its script, at once.
+    void start_pod(const std::string& name, const std::string& script);
+    /// Its process is killed, then it is deleted.
+    void end_pod(const std::string& name);
     /// Waits until the agent has seen all of what was scripted.
     telemetry::Snapshot wait_for_the_end();
     /// SIGKILL; another agent comes at once.
@@ -77,6 +81,7 @@ public:
 
 private:
     void start_agent();
+    void begin(MeteredPod& pod, const std::string& script);
     void find_place(const std::vector<std::string>& ids, MeteredPod& pod) const;
     bool wait_until(const std::function<bool(const telemetry::Snapshot&)>& so);
     std::optional<std::string> get(const std::string& path);

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/e2e/telemetry_node.h"
@@ -180,6 +182,59 @@ TEST(Telemetry, CountsPodsOnMigDevices) {
                         .devices = 4 * TelemetryNode::kGpus});
     ASSERT_NO_FATAL_FAILURE(node.start());
     run_pods(node, 4 * TelemetryNode::kGpus, kShared);
+}
+
+/// GPU time in nanoseconds, of all GPUs.
+struct Booked {
+    double busy = 0;
+    double busy_of_pods = 0;
+};
+
+Booked booked(const Snapshot& state) {
+    Booked sums;
+    for (const auto& device : state.devices) {
+        for (const Part& part : device.parts) {
+            sums.busy += static_cast<double>(part.total.busy_ns.value_or(0));
+            sums.busy_of_pods += static_cast<double>(part.ended_busy_ns);
+            for (const Tenant& tenant : part.tenants) {
+                sums.busy_of_pods += static_cast<double>(tenant.amounts.busy_ns.value_or(0));
+            }
+        }
+    }
+    return sums;
+}
+
+/// Pods that live for less than a look to five seconds, one after the other on 32 shares.
+TEST(Telemetry, PodsThatLiveAMomentAreBookedWhatTheyUse) {
+    constexpr unsigned kShortPods = 96;
+    constexpr std::size_t kAtATime = 20;
+    TelemetryNode node(
+        {.model = "t4",
+         .config = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, "
+                   "replicas: 4}]}}\n",
+         .resource = "nvidia.com/gpu",
+         .devices = 4 * TelemetryNode::kGpus});
+    ASSERT_NO_FATAL_FAILURE(node.start());
+    std::mt19937 random(5);
+    std::multimap<SteadyTime, std::string> ends;
+    for (unsigned i = 0; i < kShortPods || !ends.empty();) {
+        if (i < kShortPods && ends.size() < kAtATime) {
+            const std::string name = "short-" + std::to_string(i++);
+            ASSERT_NO_FATAL_FAILURE(node.start_pod(name, "0s:60%:1Gi"));
+            const auto life = std::chrono::milliseconds(600 + random() % 4400);
+            ends.emplace(std::chrono::steady_clock::now() + life, name);
+            continue;
+        }
+        std::this_thread::sleep_until(ends.begin()->first);
+        ASSERT_NO_FATAL_FAILURE(node.end_pod(ends.begin()->second));
+        ends.erase(ends.begin());
+    }
+    const Snapshot last = node.wait_for_the_end();
+    expect_exact(last);
+    const Booked sums = booked(last);
+    EXPECT_GT(sums.busy, 30e9) << "they have used their GPUs";
+    EXPECT_GE(sums.busy_of_pods, 0.98 * sums.busy)
+        << (sums.busy - sums.busy_of_pods) / 1e9 << " s of " << sums.busy / 1e9 << " s";
 }
 
 TEST(Telemetry, EnergyGoesOnOverKillsOfTheAgent) {

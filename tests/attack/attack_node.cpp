@@ -89,9 +89,10 @@ void AttackNode::TearDown() {
 
 void AttackNode::start_agent(const std::string& guard) {
     ASSERT_TRUE(root_.write_atomically(
-        "/etc/config.yaml", "version: v1\nsharing:\n  guard: " + guard +
-                                "\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, "
-                                "replicas: 4, memory: 3Gi, weight: 25}\n"));
+        "/etc/config.yaml",
+        "version: v1\nsharing:\n  guard: " + guard +
+            "\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, replicas: " +
+            std::to_string(replicas_) + ", " + share_ + "}\n"));
     auto process = os::Process::start(
         {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
                   "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
@@ -100,7 +101,7 @@ void AttackNode::start_agent(const std::string& guard) {
          .output_path = (directory_.path() / "agent.log").native()});
     ASSERT_TRUE(process) << process.error().message;
     agent_.emplace(*std::move(process));
-    ASSERT_TRUE(kubelet_->wait_allocatable(kGpu, 4, 60s));
+    ASSERT_TRUE(kubelet_->wait_allocatable(kGpu, replicas_, 60s));
 }
 
 /// In each hierarchy in which this user may make groups, as kubelet's cgroupfs driver names them.

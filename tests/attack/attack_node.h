@@ -64,6 +64,8 @@ protected:
     std::optional<os::Process> agent_;
     std::vector<std::filesystem::path> groups_;  // made, outermost first
     unsigned made_ = 0;
+    unsigned replicas_ = 4;
+    std::string share_ = "memory: 3Gi, weight: 25";  // of each, as in a configuration
 
 private:
     void make_groups(Container& container, const std::string& uid);

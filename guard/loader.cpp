@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include <cstring>
 #include <type_traits>
@@ -25,6 +26,9 @@ struct Dynamic {
     const std::uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH
     const ElfW(Half) * versions = nullptr;
     const char* soname = nullptr;
+    const ElfW(Rela) * relocations = nullptr;  // without those of the procedure linkage table
+    std::size_t relocation_count = 0;
+    std::size_t relative_count = 0;  // of these, in front: without a symbol
 };
 
 Dynamic dynamic_of(const dl_phdr_info& object) {
@@ -61,10 +65,20 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
             case DT_SONAME:
                 soname = value;
                 break;
+            case DT_RELA:
+                found.relocations = kernel::as_pointer<const ElfW(Rela)>(at(value));
+                break;
+            case DT_RELASZ:
+                found.relocation_count = value / sizeof(ElfW(Rela));
+                break;
+            case DT_RELACOUNT:
+                found.relative_count = value;
+                break;
             default:
                 break;
         }
     }
+    if (found.relocations == nullptr) found.relocation_count = 0;
     if (soname != 0 && found.strings != nullptr) found.soname = found.strings + soname;
     return found;
 }
@@ -257,5 +271,78 @@ bool lies_in(const void* address, const char* name) {
     dl_iterate_phdr(look_for_place, &place);
     return place.inside;
 }
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kAddressTypes[] = {R_X86_64_GLOB_DAT, R_X86_64_64};
+#else
+constexpr std::uint32_t kAddressTypes[] = {R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
+#endif
+
+/// Writes a zero there, also where the loader has made the page read-only behind itself.
+void clear_word(const dl_phdr_info& object, ElfW(Addr) at) {
+    const ElfW(Addr) page = getauxval(AT_PAGESZ);
+    bool writable = false;
+    bool sealed = false;
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+        const ElfW(Addr) start = object.dlpi_addr + segment.p_vaddr;
+        const ElfW(Addr) end = start + segment.p_memsz;
+        if (segment.p_type == PT_LOAD && at >= start && at < end)
+            writable = (segment.p_flags & PF_W) != 0;
+        // The loader seals whole pages: not the one in which it ends.
+        if (segment.p_type == PT_GNU_RELRO && at >= start / page * page && at < end / page * page)
+            sealed = true;
+    }
+    if (!writable || at % sizeof(ElfW(Addr)) != 0) return;
+    auto* const around = kernel::as_pointer<void>(at / page * page);
+    const auto protect = [&](long protection) {
+        return kernel::call(SYS_mprotect, kernel::as_long(around), static_cast<long>(page),
+                            protection) == 0;
+    };
+    if (sealed && !protect(PROT_READ | PROT_WRITE)) return;
+    *kernel::as_pointer<ElfW(Addr)>(at) = 0;
+    if (sealed) protect(PROT_READ);
+}
+
+struct Definition {
+    const char* name;
+    const void* ours;
+    bool by_another;
+};
+
+int look_for_definition(dl_phdr_info* object, std::size_t, void* data) {
+    auto& definition = *static_cast<Definition*>(data);
+    const void* found = function_in(*object, dynamic_of(*object), definition.name);
+    definition.by_another = found != nullptr && found != definition.ours;
+    return definition.by_another ? 1 : 0;
+}
+
+using Ours = const void* (*)(const char* name);
+
+int unbind_in(dl_phdr_info* object, std::size_t, void* data) {
+    const Dynamic dynamic = dynamic_of(*object);
+    if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return 0;
+    for (std::size_t i = dynamic.relative_count; i < dynamic.relocation_count; ++i) {
+        const ElfW(Rela)& relocation = dynamic.relocations[i];
+        const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
+        if (type != kAddressTypes[0] && type != kAddressTypes[1]) continue;
+        const ElfW(Sym)& symbol = dynamic.symbols[ELF64_R_SYM(relocation.r_info)];
+        if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) != STB_WEAK) continue;
+        const char* const name = dynamic.strings + symbol.st_name;
+        const ElfW(Addr) at = object->dlpi_addr + relocation.r_offset;
+        const void* const ours = (*static_cast<const Ours*>(data))(name);
+        if (ours == nullptr || *kernel::as_pointer<const void* const>(at) != ours) continue;
+        Definition definition{name, ours, false};
+        dl_iterate_phdr(look_for_definition, &definition);
+        if (!definition.by_another) clear_word(*object, at);
+    }
+    return 0;
+}
+
+}  // namespace
+
+void unbind_weak_references(Ours ours) { dl_iterate_phdr(unbind_in, &ours); }
 
 }  // namespace aliquot::guard

@@ -39,6 +39,11 @@ bool same_object(const void* one, const void* other);
 /// What dlsym(RTLD_DEFAULT, name) finds for code at `caller` in the scope of its own object, where
 /// nothing is visible to all; nullptr: nothing.
 void* find_for(const void* caller, const char* name);
+/// Sets back to null what the programs and libraries loaded so far refer to weakly, found in the guard,
+/// and would not find without it: no other object defines the name. For the time before main(), when
+/// nobody else writes there.
+/// ours   the guard's definition of a name; nullptr: none
+void unbind_weak_references(const void* (*ours)(const char* name));
 /// Whether the handle's namespace of the linker has a CUDA driver.
 bool namespace_has_driver(void* handle);
 

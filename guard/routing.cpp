@@ -127,6 +127,18 @@ const Hook* find_hook(const char* symbol) {
     return nullptr;
 }
 
+namespace {
+
+const void* ours_of(const char* symbol) {
+    const Hook* hook = find_hook(symbol);
+    return hook == nullptr ? nullptr : hook->ours;
+}
+
+/// A program that asks by a weak name whether there is a driver sees what it would see without us.
+__attribute__((constructor)) void leave_weak_names_unbound() { unbind_weak_references(ours_of); }
+
+}  // namespace
+
 const char* route(const char* base, int version, std::uint64_t flags) {
     std::size_t low = 0;
     std::size_t high = kSymbolCount;

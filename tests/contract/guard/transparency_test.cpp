@@ -126,6 +126,32 @@ TEST_P(Transparency, OfThePreloadedGuard) {
 INSTANTIATE_TEST_SUITE_P(Program, Transparency, testing::ValuesIn(programs()),
                          [](const auto& one) { return std::string(one.param.name); });
 
+/// For a driver's name that is weak: "program: cuInit null, ..." from both programs.
+TEST(GuardTransparency, AWeakNameIsNullWhereThereIsNoDriverAndTheDriversWhereThereIs) {
+    if (GuardWorld::library().empty()) GTEST_SKIP() << "no guard";
+    const std::chrono::seconds limit(60);
+    for (const char* program : {"/guard-weak-now", "/guard-weak-lazy"}) {
+        const std::vector<std::string> arguments{std::string(ALIQUOT_TEST_DIR) + program};
+        SCOPED_TRACE(program);
+        GuardWorld none(parse_settings("driver=none"));
+        const Outcome bare = none.run_bare(arguments, limit);
+        ASSERT_EQ(bare.code, 0) << bare.error;
+        ASSERT_EQ(bare.out.find("bound"), std::string::npos) << bare.out;
+        same(none.run(arguments, limit), bare);
+        if (const auto preloaded = none.run_preloaded(arguments, limit)) same(*preloaded, bare);
+        // A driver that is there from the beginning: it, or the guard in front of it.
+        GuardWorld world(parse_settings("driver=plain"));
+        const std::string driver = world.directory() / "driver/libcuda.so.1";
+        const Outcome with = world.run(arguments, limit, {{"LD_PRELOAD", driver}});
+        ASSERT_NE(with.out.find("cuInit bound, cuMemAlloc_v2 bound, nvmlInit_v2 null"),
+                  std::string::npos)
+            << with.out << with.error;
+        same(world.run(arguments, limit,
+                       {{"LD_PRELOAD", GuardWorld::library().native() + " " + driver}}),
+             with);
+    }
+}
+
 TEST(GuardInSmi, ShowsTheSlice) {
     if (GuardWorld::real_driver()) GTEST_SKIP() << "about the simulated nvidia-smi";
     GuardWorld world(parse_settings("memory=2Gi stranger"));
@@ -233,13 +259,13 @@ TEST_F(GuardObject, ExportsOnlyWhatItStandsInFor) {
     EXPECT_GE(exported, 100U);
 }
 
-TEST_F(GuardObject, DoesNothingWhenLoadedAndIsHardened) {
+TEST_F(GuardObject, LooksAtWeakNamesWhenLoadedNothingElseAndIsHardened) {
     bool relro = false;
     bool stack = false;
     for (const std::string& line : lines_of({"readelf", "-SlW"})) {
         std::istringstream words(line);
         std::vector<std::string> word{std::istream_iterator<std::string>(words), {}};
-        // The C runtime's own entry, one pointer, is all that runs.
+        // One pointer: not even the C runtime's own entry is beside it.
         const auto section = std::ranges::find(word, ".init_array");
         if (section != word.end() && word.end() - section > 4 && section[1] == "INIT_ARRAY") {
             EXPECT_LE(std::stoul(section[4], nullptr, 16), 8UL) << line;

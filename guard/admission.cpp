@@ -175,6 +175,8 @@ private:
             const ThreadLocked locked(meter_.lock);
             ticket_ = gate_.line.enter();
             queued_ = true;
+            // Not while it waits: marks behind a pause do not tell when the work ended.
+            if (!meter_.has_left()) meter_.close_soon(take_unspent(meter_));
             return;  // look again, in line
         }
         switch (what) {
@@ -248,7 +250,7 @@ private:
         std::uint32_t drawn = 0;
         if (measured_) {
             meter_.set_place(place_, share_.cap_ppm != 0);
-            drawn = meter_.draw(lane_);
+            drawn = meter_.draw(lane_, now_);
             meter_.note_let_in();
             gate_.is_busy.store(1, std::memory_order_relaxed);
             if (turns != nullptr && turns->joined() && turns->is_mine())

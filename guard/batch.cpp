@@ -21,7 +21,8 @@ Cost cost_of(const Batch& done, std::uint64_t alone_ns) {
     const std::uint64_t work = done.several ? most(ns, done.launches * alone_ns) : ns;
     const bool is_exact = done.whole || span <= work / kHiddenPart;
     // Where several lanes are in it, the pause of one is covered by another, or was looked for in each.
-    Cost cost{is_exact || done.several ? ns : ns - least(ns, span), ns};
+    const bool is_looked_for = done.several && (done.launches > 1 || !done.idle);
+    Cost cost{is_exact || is_looked_for ? ns : ns - least(ns, span), ns};
     if (done.marked_ns == 0 || done.let_in_ns < done.marked_ns) return cost;
     cost.most_ns -= least(ns, done.let_in_ns - done.marked_ns);
     cost.least_ns = least(cost.least_ns, cost.most_ns);

@@ -16,6 +16,7 @@ struct Batch {
     bool capped;             // it is paid for
     bool whole;              // no idle time of the device is in it, however long its calls took
     bool many;               // more than one launch was drawn at once
+    bool idle;               // one of its lanes was, when its end was marked
     bool held;               // some of it waits for something that is no work
     bool closed;
     bool finished;

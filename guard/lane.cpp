@@ -4,6 +4,7 @@
 #include "guard/kernel.h"
 #include "guard/lock.h"
 #include "guard/session.h"
+#include "guard/share.h"
 
 namespace aliquot::guard {
 namespace {
@@ -26,7 +27,6 @@ std::atomic<Table*> g_table{nullptr};
 ThreadLock g_lock;  // for changes
 unsigned g_high = 0;
 Lane* g_free = nullptr;
-thread_local char t_thread = 0;  // its address names the thread
 
 unsigned first_place(std::uint64_t key) {
     return static_cast<unsigned>((key >> 4) * 0x9e37'79b9'7f4a'7c15 >> 47) % kPlaces;
@@ -67,14 +67,14 @@ Lane* take_lane(Table& all) {
 
 }  // namespace
 
-const void* this_thread() { return &t_thread; }
+const void* this_thread() { return &t_recent; }
 
 std::uint64_t lane_key(CUstream stream, bool per_thread, CUcontext context) {
     const auto handle = reinterpret_cast<std::uintptr_t>(stream);
     if (!is_default_stream(stream)) return handle;
     const bool of_thread = handle == CU_STREAM_PER_THREAD_VALUE || (handle == 0 && per_thread);
     return reinterpret_cast<std::uintptr_t>(context) +
-           (of_thread ? reinterpret_cast<std::uintptr_t>(&t_thread) : 0) + 1;
+           (of_thread ? reinterpret_cast<std::uintptr_t>(this_thread()) : 0) + 1;
 }
 
 Lane* find_lane(std::uint64_t key) {
@@ -107,7 +107,7 @@ Lane* lane_of(CUstream stream, bool per_thread) {
     lane->stream = stream;
     lane->per_thread = per_thread;
     const bool of_thread = handle == CU_STREAM_PER_THREAD_VALUE || (handle == 0 && per_thread);
-    lane->thread = of_thread ? &t_thread : nullptr;
+    lane->thread = of_thread ? this_thread() : nullptr;
     lane->start = nullptr;
     lane->last = nullptr;
     lane->is_held = false;

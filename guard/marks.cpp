@@ -134,7 +134,7 @@ void Meter::forget() {
     storage_ = nullptr;
     head_ = tail_ = touched_ = first_batch_ = last_batch_ = marks_ = 0;
     open_ = false;
-    expected_ns_ = each_ns_ = alone_ns_ = interval_ns_ = call_ns_ = left_ns_ = 0;
+    expected_ns_ = each_ns_ = alone_ns_ = interval_ns_ = call_ns_ = made_ns_ = left_ns_ = 0;
     limit_ = full_limit_ = 0;
     anchor_ = spare_ = nullptr;
     busy_.clear();

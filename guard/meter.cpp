@@ -78,10 +78,7 @@ bool Meter::open(std::uint64_t now) {
             static_cast<Storage*>(kernel::map(sizeof(Storage), PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (storage_ == nullptr || !has_room()) return false;
-    if (left_ns_ != 0 && limit_ == 1) {
-        const std::uint64_t gap = least(now - left_ns_, 100'000'000);
-        interval_ns_ = (3 * interval_ns_ + gap) / 4;
-    }
+    note_gap(now);
     Batch& fresh = batch(last_batch_);
     fresh = Batch{};
     fresh.opened_ns = now;
@@ -89,6 +86,13 @@ bool Meter::open(std::uint64_t now) {
     limit_ = next_limit();
     open_ = true;
     return true;
+}
+
+/// Between launches that are batches of their own.
+void Meter::note_gap(std::uint64_t now) {
+    if (left_ns_ == 0 || limit_ != 1) return;
+    const std::uint64_t gap = least(now - least(now, left_ns_), 100'000'000);
+    interval_ns_ = (3 * interval_ns_ + gap) / 4;
 }
 
 void Meter::enter(Lane& lane) {
@@ -103,8 +107,12 @@ bool Meter::make_room() {
     return true;
 }
 
-std::uint32_t Meter::draw(Lane& lane) {
-    if (!open_ && !open(kernel::now_ns())) return 0;
+std::uint32_t Meter::draw(Lane& lane, std::uint64_t now_ns) {
+    // Marks of several lanes would not tell when the device had nothing to do in between.
+    if (open_ && outstanding_ == 0 && has_several_lanes() && !batch().many &&
+        now_ns > made_ns_ + kLaneHiddenNs)
+        close(0);
+    if (!open_ && !open(now_ns)) return 0;
     enter(lane);
     Batch& now = batch(last_batch_);
     const std::uint32_t left = limit_ > now.launches ? limit_ - now.launches : 1;
@@ -215,9 +223,9 @@ void Meter::close(std::uint32_t unspent) {
     open_ = false;
     done.closed = true;
     done.closed_ns = left_ns_ = kernel::now_ns();
-    if (done.launches > 1 && limit_ > 1) {
+    if (done.launches > 0 && limit_ > 1) {
         const std::uint64_t pace =
-            least((done.closing_ns - done.opened_ns) / (done.launches - 1), 100'000'000);
+            least((done.closing_ns - done.opened_ns) / most(1, done.launches - 1), 100'000'000);
         interval_ns_ = (3 * interval_ns_ + pace) / 4;
     }
     ++last_batch_;
@@ -241,7 +249,7 @@ void Meter::note_let_in() {
 }
 
 void Meter::note_launched(Lane& lane, std::uint64_t made_ns) {
-    lane.made_ns = made_ns;
+    lane.made_ns = made_ns_ = made_ns;
     if (outstanding_ != 0) --outstanding_;
     if (open_ && batch().launches == 1) {
         Batch& single = batch(last_batch_);
@@ -268,9 +276,18 @@ void Meter::hold(Lane& lane) {
     lane.is_held = true;
 }
 
+void Meter::note_wait() {
+    if (limit_ == 1) note_gap(kernel::now_ns());
+}
+
 void Meter::note_pause() { left_ns_ = kernel::now_ns(); }
 
 // ---- what was done --------------------------------------------------------------------------
+
+/// Its lane had nothing left to do when its end was marked.
+bool was_idle(const Segment& segment) {
+    return segment.end->at_ns <= segment.end->recorded_ns + kMarkNs;
+}
 
 /// When a segment began: the call that launched it takes effect in its middle, as far as anybody can
 /// tell.
@@ -284,8 +301,7 @@ std::uint64_t Meter::begin_of(const Segment& segment) const {
 /// that, or as all of them take one after the other.
 std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
     const std::uint64_t at = segment.end->at_ns;
-    const bool was_idle = at <= segment.end->recorded_ns + kMarkNs;
-    if (!was_idle || !whole.several || whole.closing_ns == 0 || alone_ns_ == 0) return at;
+    if (!was_idle(segment) || !whole.several || whole.closing_ns == 0 || alone_ns_ == 0) return at;
     const bool is_known = !whole.many && segment.made_ns != 0;
     const std::uint64_t after_last = (is_known ? segment.made_ns : whole.closing_ns) + alone_ns_;
     const std::uint64_t in_a_row =
@@ -303,6 +319,7 @@ void Meter::settle(Segment& segment) {
         segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
         const std::uint64_t begin = begin_of(segment);
         const std::uint64_t end = end_of(segment, whole);
+        whole.idle = whole.idle || was_idle(segment);
         whole.busy_ns += busy_.add(begin, end);
         if (end > begin) whole.longest_ns = most(whole.longest_ns, end - begin);
     }
@@ -317,19 +334,25 @@ void Meter::adapt(const Batch& done, const Cost& cost) {
     if (done.launches == 0) return;
     const std::uint64_t lowest = most(1, cost.least_ns / done.launches);
     const std::uint64_t highest = most(1, cost.most_ns / done.launches);
-    if (done.launches == 1 && highest - lowest <= highest / 4) {
+    if (done.launches == 1 && highest - lowest <= most(highest / 4, kLaneHiddenNs)) {
         const std::uint64_t about =
             done.longest_ns - least(done.longest_ns, done.busy_ns - (lowest + highest) / 2);
         alone_ns_ = alone_ns_ == 0 ? about : (3 * alone_ns_ + about) / 4;
     }
+    const std::uint64_t middle = (lowest + highest) / 2;
+    const std::uint64_t nearest = least(most(each_ns_, lowest), highest);
+    // Within the bounds the middle is the likeliest, where they are no wider than a call.
+    const bool is_close = done.launches == 1 && highest - lowest <= kLaneHiddenNs;
     // Longer ones at once: a batch must not be many of them. Of those that run at once the first alone
     // takes time.
     if (each_ns_ == 0)
-        each_ns_ = (lowest + highest) / 2;
+        each_ns_ = middle;
     else if (lowest > 4 * each_ns_ && !has_several_lanes())
         each_ns_ = lowest;
     else
-        each_ns_ = (7 * each_ns_ + least(most(each_ns_, lowest), highest)) / 8;
+        each_ns_ = (7 * each_ns_ +
+                    (is_close && has_several_lanes() ? (3 * nearest + middle) / 4 : nearest)) /
+                   8;
 }
 
 void Meter::finish(Batch& done) {

@@ -77,7 +77,7 @@ public:
     [[nodiscard]] std::uint64_t next_look() const;
 
     /// Gives out launches on this lane, of the open batch or of a new one.
-    std::uint32_t draw(Lane& lane);
+    std::uint32_t draw(Lane& lane, std::uint64_t now_ns);
     /// The lane takes part in the open batch.
     void enter(Lane& lane);
     /// Ends the open batch. `unspent`: launches that were drawn and not made.
@@ -100,6 +100,8 @@ public:
     void harvest();
     /// The same, not again and again where many lanes each have a little to look at.
     void harvest_sometimes(std::uint64_t now);
+    /// The program is about to wait, and no batch is open: it has launched nothing since the last.
+    void note_wait();
     /// The program or the guard has waited: that is no pace of launches.
     void note_pause();
 
@@ -123,6 +125,7 @@ private:
     Batch& batch(unsigned number) { return batches_[number % kBatches]; }
     [[nodiscard]] const Batch& batch() const { return batches_[last_batch_ % kBatches]; }
     bool open(std::uint64_t now);
+    void note_gap(std::uint64_t now);
     std::uint32_t next_limit();
     std::uint32_t limit_for_lanes() const;
     void touch(Lane& lane, bool chained);
@@ -163,6 +166,7 @@ private:
     std::uint64_t alone_ns_ = 0;     // one with nothing beside it
     std::uint64_t interval_ns_ = 0;  // between launches, of late
     std::uint64_t call_ns_ = 0;      // that the call of a launch takes when it is quick
+    std::uint64_t made_ns_ = 0;      // when a launch that was drawn alone was made last
     std::uint64_t left_ns_ = 0;      // when the guard was left last
     std::uint64_t harvested_ns_ = 0;
     Mark* anchor_ = nullptr;  // its time is known: those of others are found from it

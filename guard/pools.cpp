@@ -2,6 +2,7 @@
 #include "guard/pools.h"
 
 #include "guard/graphs.h"
+#include "guard/lane.h"
 #include "guard/memory.h"
 #include "guard/vmm.h"
 
@@ -149,10 +150,9 @@ void asked(std::uint32_t index) {
 }  // namespace
 
 std::uint64_t stream_key(CUstream stream, bool per_thread) {
-    static thread_local char own;
     const auto value = reinterpret_cast<std::uintptr_t>(stream);
     if (value == CU_STREAM_PER_THREAD_VALUE || (value == 0 && per_thread))
-        return reinterpret_cast<std::uintptr_t>(&own);
+        return reinterpret_cast<std::uintptr_t>(this_thread());
     return value == 0 ? CU_STREAM_LEGACY_VALUE : value;
 }
 

@@ -159,7 +159,10 @@ void before_wait() {
     if (!inside) return;
     const CaptureRelaxed relaxed;
     for_each_busy([](unsigned, Gate& gate) {
-        if (gate.meter.is_open()) gate.meter.close_soon(take_unspent(gate.meter));
+        if (gate.meter.is_open())
+            gate.meter.close_soon(take_unspent(gate.meter));
+        else
+            gate.meter.note_wait();
     });
 }
 

@@ -31,6 +31,8 @@ struct Program {
     unsigned slots = 1;  // of the device, that a kernel takes
     unsigned width = 1;  // slots of the device
     unsigned stalls_ppm = 0;
+    double slice_us = 0;
+    double stall_us = 2000;
     double tolerance = 1;  // percentage points
     double together = 0;   // at least so much of what runs at once without a cap does so with one
     double seconds = 3;

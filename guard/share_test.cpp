@@ -45,6 +45,7 @@ TEST_P(Share, IsTheCapOrWhatTheProgramNeeds) {
     } else {
         EXPECT_GE(held.busy, 0.97 * bare.busy);
     }
+    EXPECT_NEAR(held.charged, 1, 0.05);
     EXPECT_GE(held.work / held.busy, program.together * bare.work / bare.busy);
 }
 

@@ -48,6 +48,12 @@ public:
     void compute(std::uint64_t ns) {
         if (machine_.stalls_ppm != 0 && random_() % 1'000'000 < machine_.stalls_ppm)
             ns += random_() % machine_.stall_ns;
+        const std::uint64_t slice = machine_.slice_ns;
+        for (std::uint64_t left = ns; slice != 0 && left != 0;) {
+            const std::uint64_t part = left < slice / 8 ? left : slice / 8;
+            if (random_() % slice < part) ns += random_() % machine_.stall_ns;
+            left -= part;
+        }
         pause(now_ns_ + ns, nullptr);
     }
     /// The calling thread waits until a time, or until it is woken by `word`.

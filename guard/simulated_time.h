@@ -15,6 +15,8 @@ struct Machine {
     std::uint64_t wake_ns = 8'000;          // from waking a thread until it runs
     unsigned stalls_ppm = 0;                // of computations, in which the thread loses its core
     std::uint64_t stall_ns = 2'000'000;     // for so long at most
+    std::uint64_t slice_ns =
+        0;  // computed by a thread between such losses, on average; 0: any time
 };
 
 /// Runs `body` as the first thread of a new world; returns when all its threads have ended. Once at a

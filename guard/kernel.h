@@ -121,6 +121,10 @@ inline std::uint64_t tenth_of_ticks() {
     return per_second / 10;
 #endif
 }
+/// By how much CLOCK_MONOTONIC of this process is ahead of the host's: in a time namespace. Set before
+/// the first word that others read is written (session.cpp).
+inline std::atomic<std::uint64_t> g_clock_ahead_ns{0};
+
 #if defined(ALIQUOT_GUARD_SIMULATED_TIME)
 // The tests of shares have a clock and a scheduler of their own (simulated_time.h).
 std::uint64_t now_ns();
@@ -129,11 +133,14 @@ void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t li
           bool shared);
 void wake(std::atomic<std::uint32_t>& word, int count, bool shared);
 #else
+/// CLOCK_MONOTONIC as the host has it: what processes of other time namespaces, and the agent, write
+/// and compare.
 inline std::uint64_t now_ns() {
     timespec time = {};
     clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
-           static_cast<std::uint64_t>(time.tv_nsec);
+           static_cast<std::uint64_t>(time.tv_nsec) -
+           g_clock_ahead_ns.load(std::memory_order_relaxed);
 }
 inline void sleep_ns(std::uint64_t duration) {
     timespec time = {static_cast<time_t>(duration / 1'000'000'000u),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/session.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,7 +51,55 @@ Phase fail(const char* problem) {
     return open ? Phase::kPassive : Phase::kClosed;
 }
 
+/// The whole of a small file of /proc, or what a link says; empty: it cannot be read.
+template <std::size_t N>
+void read_proc(const char* path, char (&text)[N]) {
+    long size = kernel::call(SYS_readlinkat, AT_FDCWD, kernel::as_long(path),
+                             kernel::as_long(&text[0]), N - 1);
+    if (size == -EINVAL) {  // no link
+        const int file = kernel::open(path, O_RDONLY);
+        size = file < 0 ? file : kernel::call(SYS_read, file, kernel::as_long(&text[0]), N - 1);
+        if (file >= 0) kernel::close(file);
+    }
+    text[size > 0 ? size : 0] = '\0';
+}
+
+/// "monotonic  3600  500000000", the nanoseconds never below 0; 0 where that does not stand.
+std::uint64_t clock_ahead_ns(const char* offsets) {
+    constexpr char kName[] = "monotonic";
+    const char* text = std::strstr(offsets, kName);
+    if (text == nullptr) return 0;
+    text += sizeof kName - 1;
+    const auto number = [&text] {
+        while (*text == ' ' || *text == '\t') ++text;
+        const bool below = *text == '-';
+        if (below) ++text;
+        std::uint64_t value = 0;
+        for (; *text >= '0' && *text <= '9'; ++text)
+            value = value * 10 + static_cast<std::uint64_t>(*text - '0');
+        return below ? 0 - value : value;
+    };
+    const std::uint64_t seconds = number();
+    return seconds * 1'000'000'000u + number();
+}
+
+void find_host_clock() {
+    char offsets[256];
+    read_proc("/proc/self/timens_offsets", offsets);
+    std::uint64_t ahead = clock_ahead_ns(offsets);
+    if (ahead != 0) {
+        // They are those of the children, which may be in another one since unshare().
+        char own[64];
+        char childrens[64];
+        read_proc("/proc/self/ns/time", own);
+        read_proc("/proc/self/ns/time_for_children", childrens);
+        if (std::strcmp(own, childrens) != 0) return;
+    }
+    kernel::g_clock_ahead_ns.store(ahead, std::memory_order_relaxed);
+}
+
 const char* attach() {
+    find_host_clock();
     if (g_settings.problem[0] != '\0') {
         const char* value =
             std::getenv(g_settings.problem);  // NOLINT(concurrency-mt-unsafe): as programs do

@@ -4,10 +4,13 @@
 // the device; and that a cap is the program's, not a thread's. Figures are of the device's clock;
 // where the wall clock counts, only that something does not go faster, or goes on at all.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -189,6 +192,30 @@ void a_long_kernel_is_paid_back() {
     CHECK_OK(spin.wait(stream));
 }
 
+void hours_without_a_launch_are_no_time_saved_up() {
+    start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    CHECK_OK(spin.launch(stream, kMillisecond));
+    CHECK_OK(spin.wait(stream));
+    const int file = ::open(environment("ALIQUOT_GUARD_REGION").c_str(), O_RDWR | O_CLOEXEC);
+    void* const mapped =
+        ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK_EQ(mapped == MAP_FAILED, false);
+    // As after a machine was suspended whose clock went on.
+    const std::uint64_t began = now_ns();
+    const std::uint64_t hours = 8 * 3'600'000 * kMillisecond;
+    static_cast<abi::Ledger*>(mapped)->devices[0].refilled_ns = began > hours ? began - hours : 1;
+    for (int round = 0; round < 300; ++round) {
+        CHECK_OK(spin.launch(stream, kMillisecond));
+        if (round % 10 == 9) CHECK_OK(spin.wait(stream));
+    }
+    // 300 ms at 25 % are 1.2 s, less what a burst allows.
+    CHECK_GE((now_ns() - began) / kMillisecond, 800U);
+    ::munmap(mapped, sizeof(abi::Ledger));
+    ::close(file);
+}
+
 void a_ledger_of_another_clock_stops_nobody() {
     start_cuda();
     const Spin spin;
@@ -207,6 +234,68 @@ void a_ledger_of_another_clock_stops_nobody() {
     CHECK_LT((now_ns() - began) / kMillisecond, 10'000U);  // 240 ms on a quiet machine
     ::munmap(mapped, sizeof(abi::Ledger));
     ::close(file);
+}
+
+namespace {
+
+/// Makes a time namespace for the children of this process, whose clock is ahead by so many seconds.
+void be_ahead(long seconds) {
+    constexpr int kNewTime = 0x80;  // CLONE_NEWTIME; not in every sched.h
+    if (::unshare(kNewTime) != 0) skip("no time namespaces are allowed here");
+    std::FILE* const offsets = std::fopen("/proc/self/timens_offsets", "we");
+    if (offsets == nullptr) skip("no time namespaces here");
+    CHECK_GT(std::fprintf(offsets, "monotonic %ld 0\n", seconds), 0);
+    if (std::fclose(offsets) != 0) skip("this clock cannot be set");
+}
+
+/// One thread asks for all the GPU time that it can get, until a cap of 25 % is seen to hold.
+void work_until_held() {
+    start_cuda();
+    const Spin spin;
+    const CUstream stream = new_stream();
+    const std::uint64_t began = now_ns();
+    constexpr std::uint64_t kLeast = 700 * kMillisecond;
+    constexpr std::uint64_t kLongest = 30'000 * kMillisecond;
+    std::uint64_t work = 0;
+    std::uint64_t elapsed = 0;
+    bool held = false;
+    while (!held && elapsed < kLongest) {
+        for (int i = 0; i < 10; ++i) CHECK_OK(spin.launch(stream, kMillisecond));
+        work += 10 * kMillisecond;
+        CHECK_OK(spin.wait(stream));
+        elapsed = now_ns() - began;
+        held = elapsed >= kLeast && work >= elapsed / 20 && work <= elapsed * 3 / 10;
+    }
+    CHECK_EQ(held, true);
+}
+
+void check_clock_of_child(long seconds) {
+    be_ahead(seconds);
+    const std::uint64_t before = now_ns();
+    const pid_t child = ::fork();
+    CHECK_GE(child, 0);
+    if (child == 0) {
+        work_until_held();
+        std::fflush(nullptr);
+        ::_exit(0);
+    }
+    int status = -1;
+    CHECK_EQ(::waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    // What processes of all namespaces read: times of the host.
+    const std::uint64_t refilled = LedgerView::read().ledger().devices[0].refilled_ns.load();
+    CHECK_GE(refilled, before);
+    CHECK_LE(refilled, now_ns());
+}
+
+}  // namespace
+
+void a_clock_ahead_of_the_hosts_gets_its_share_and_no_more() { check_clock_of_child(3'600); }
+
+void a_clock_behind_the_hosts_gets_its_share_and_no_more() {
+    // A clock cannot be below zero: it is that of a machine which was started later.
+    const auto up = static_cast<long>(now_ns() / (1'000 * kMillisecond));
+    check_clock_of_child(-up / 2);
 }
 
 void copies_and_fills_are_launches() {

@@ -64,12 +64,11 @@ void read_proc(const char* path, char (&text)[N]) {
     text[size > 0 ? size : 0] = '\0';
 }
 
-/// "monotonic  3600  500000000", the nanoseconds never below 0; 0 where that does not stand.
+/// "monotonic  3600  500000000" in the first line, the nanoseconds never below 0; 0: not there.
 std::uint64_t clock_ahead_ns(const char* offsets) {
     constexpr char kName[] = "monotonic";
-    const char* text = std::strstr(offsets, kName);
-    if (text == nullptr) return 0;
-    text += sizeof kName - 1;
+    if (std::strncmp(offsets, kName, sizeof kName - 1) != 0) return 0;
+    const char* text = offsets + sizeof kName - 1;
     const auto number = [&text] {
         while (*text == ' ' || *text == '\t') ++text;
         const bool below = *text == '-';

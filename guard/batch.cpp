@@ -26,11 +26,12 @@ Cost cost_of(const Batch& done, std::uint64_t alone_ns) {
     if (done.marked_ns == 0 || done.let_in_ns < done.marked_ns) return cost;
     cost.most_ns -= least(ns, done.let_in_ns - done.marked_ns);
     cost.least_ns = least(cost.least_ns, cost.most_ns);
-    if (done.made_ns == 0 || done.launches != 1) return cost;
-    const std::uint64_t before = done.made_ns - done.marking_ns;
+    if (done.launches != 1) return cost;
+    const std::uint64_t made_ns = done.made_ns != 0 ? done.made_ns : done.closing_ns;
+    const std::uint64_t before = made_ns - least(made_ns, done.marking_ns);
     if (ns > span) {
         // It was under way when its end was marked.
-        cost.least_ns = ns - before;
+        cost.least_ns = ns - least(ns, before);
     } else if (span <= kQuickNs) {
         // Calls take effect in their middle, as far as anybody can tell.
         cost.most_ns = cost.least_ns = ns - least(ns, before / 2);

@@ -112,6 +112,8 @@ std::uint32_t Meter::draw(Lane& lane, std::uint64_t now_ns) {
     if (open_ && outstanding_ == 0 && has_several_lanes() && !batch().many &&
         now_ns > made_ns_ + kLaneHiddenNs)
         close(0);
+    if (lane.thread != nullptr && lane.epoch.load(std::memory_order_relaxed) != epoch.load())
+        close_own(lane, true);
     if (!open_ && !open(now_ns)) return 0;
     enter(lane);
     Batch& now = batch(last_batch_);
@@ -124,7 +126,7 @@ std::uint32_t Meter::draw(Lane& lane, std::uint64_t now_ns) {
     }
     // What another thread has drawn and not made is not known when a batch is closed.
     const bool several = static_cast<std::int32_t>(several_until_ - last_batch_) > 0;
-    if (lane.thread != nullptr || several) drawn = 1;
+    if (several) drawn = 1;
     if (drawn == 1)
         ++outstanding_;
     else
@@ -178,7 +180,7 @@ void Meter::touch(Lane& lane, bool chained) {
     busy_.clear();
 }
 
-void Meter::end_lane(Lane& lane) {
+void Meter::end_lane(Lane& lane, bool late) {
     if (lane.start == nullptr) return;
     if (lane.thread != nullptr && lane.thread != this_thread()) return;  // its thread will
     Mark* end = record(lane);
@@ -190,18 +192,18 @@ void Meter::end_lane(Lane& lane) {
     ++end->uses;
     release(lane.last);
     lane.last = end;
-    storage_->segments[tail_++ % kSegments] =
-        Segment{lane.start, end, lane.called_ns, lane.made_ns, lane.launches, lane.batch, false};
+    storage_->segments[tail_++ % kSegments] = Segment{
+        lane.start, end, lane.called_ns, lane.made_ns, lane.launches, late, lane.batch, false};
     ++batch(lane.batch).segments;
     lane.start = nullptr;
 }
 
-void Meter::close_own(Lane& lane) {
+void Meter::close_own(Lane& lane, bool late) {
     if (lane.start == nullptr) return;
     // The batch in which it began may have been closed meanwhile.
     if (!open_ && !open(kernel::now_ns())) return;
     lane.batch = last_batch_;
-    end_lane(lane);
+    end_lane(lane, late);
 }
 
 void Meter::close(std::uint32_t unspent) {
@@ -301,7 +303,9 @@ std::uint64_t Meter::begin_of(const Segment& segment) const {
 /// that, or as all of them take one after the other.
 std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
     const std::uint64_t at = segment.end->at_ns;
-    if (!was_idle(segment) || !whole.several || whole.closing_ns == 0 || alone_ns_ == 0) return at;
+    const bool is_told = whole.several && whole.closing_ns != 0;
+    if (!was_idle(segment) || !(is_told || segment.late) || alone_ns_ == 0) return at;
+    if (segment.late) return least(at, begin_of(segment) + segment.launches * alone_ns_);
     const bool is_known = !whole.many && segment.made_ns != 0;
     const std::uint64_t after_last = (is_known ? segment.made_ns : whole.closing_ns) + alone_ns_;
     const std::uint64_t in_a_row =

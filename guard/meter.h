@@ -34,6 +34,7 @@ struct Segment {
     std::uint64_t called_ns;  // its first launch was made after that; 0: the lane was at work
     std::uint64_t made_ns;    // and its last before that; 0: not known
     std::uint32_t launches;
+    bool late;  // its batch had been closed by another thread
     unsigned batch;
     bool settled;
 };
@@ -90,8 +91,8 @@ public:
     void note_let_in();
     /// A single launch that was drawn for the lane has been made.
     void note_launched(Lane& lane, std::uint64_t made_ns);
-    /// Ends the work of a lane that only this thread reaches.
-    void close_own(Lane& lane);
+    /// Ends the work of a lane that only this thread reaches. `late`: some time after its batch.
+    void close_own(Lane& lane, bool late);
     /// A launch went to the device after its batch was closed.
     void catch_up(Lane& lane);
     /// Something is about to go into the lane that waits; what is before it was closed.
@@ -129,7 +130,7 @@ private:
     std::uint32_t next_limit();
     std::uint32_t limit_for_lanes() const;
     void touch(Lane& lane, bool chained);
-    void end_lane(Lane& lane);
+    void end_lane(Lane& lane, bool late = false);
     void settle(Segment& segment);
     [[nodiscard]] std::uint64_t begin_of(const Segment& segment) const;
     [[nodiscard]] std::uint64_t end_of(const Segment& segment, const Batch& whole) const;

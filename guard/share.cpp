@@ -117,9 +117,13 @@ void leave_launch() {
     Meter& meter = *last.meter;
     const std::uint64_t made_ns = last.single ? kernel::now_ns() : 0;
     const ThreadLocked locked(meter.lock);
-    if (last.lane->thread != nullptr) meter.close_own(*last.lane);
+    const bool is_own = last.lane->thread != nullptr;
+    if (is_own && last.single) meter.close_own(*last.lane, false);
     if (last.epoch != epoch_of(meter)) {
-        if (last.lane->thread == nullptr) meter.catch_up(*last.lane);
+        if (is_own)
+            meter.close_own(*last.lane, false);
+        else
+            meter.catch_up(*last.lane);
         last.credit = 0;
         last.measured = false;
         return;

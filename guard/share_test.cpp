@@ -57,5 +57,13 @@ std::string name_of(const testing::TestParamInfo<Program>& one) {
 }
 INSTANTIATE_TEST_SUITE_P(Of, Share, testing::ValuesIn(programs()), name_of);
 
+TEST(AThreadsDefaultStream, CostsALaunchWhatAnyOtherDoes) {
+    // As much as can be launched: what each launch costs tells in how much runs.
+    Program program = {.cap = 99, .kernel_us = 1.8, .wait = Wait::kNone, .seconds = 0.5};
+    const Outcome in_a_stream = outcome_of(program, true);
+    program.per_thread = true;
+    EXPECT_GE(outcome_of(program, true).busy, 0.99 * in_a_stream.busy);
+}
+
 }  // namespace
 }  // namespace aliquot::guard

@@ -239,7 +239,15 @@ std::string ChaosNode::admit() {
             pod.mig_uuid = base;
         }
     }
-    if (!exists) throw Broken("pod " + uid + " was given " + base + ", which does not exist");
+    if (!exists) {
+        // Who cuts a GPU beside the agent may be quicker than it notices.
+        const auto gone = cut_away_.find(base);
+        if (gone == cut_away_.end() || Clock::now() - gone->second > kNotice) {
+            throw Broken("pod " + uid + " was given " + base + ", which does not exist");
+        }
+        kubelet_->remove(uid);
+        return uid + " was given " + base + ", which has just gone";
+    }
     const Trouble& trouble = troubles_[pod.gpu];
     const bool long_broken = trouble.since && Clock::now() - *trouble.since > kNotice &&
                              (!trouble.where || *trouble.where == pod.where);
@@ -314,6 +322,7 @@ std::string ChaosNode::cut_anew() {
     const fs::path output = temporary_.path() / "mig.log";
     fs::remove(output);
     const bool cut_short = random(4) == 0;
+    const auto before = node_->gpus().at(gpu).mig_devices;
     std::optional<os::Exit> exit;
     for (const bool kill : {cut_short, false}) {
         auto process = os::Process::start(
@@ -337,6 +346,9 @@ std::string ChaosNode::cut_anew() {
     if (exit->code != 0 && exit->code != 1) {
         throw Broken("aliquot mig apply " + layout + " on GPU " + std::to_string(gpu) + ": exit " +
                      std::to_string(exit->code) + ": " + text_of(output));
+    }
+    for (const sim::MigDeviceView& device : before) {
+        if (owner_of(device.uuid).empty()) cut_away_[device.uuid] = Clock::now();
     }
     look_at_pods();
     return "GPU " + std::to_string(gpu) + (exit->code == 0 ? " cut into " : " cannot be ") + layout;

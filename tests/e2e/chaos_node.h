@@ -106,6 +106,7 @@ private:
     std::optional<os::Process> agent_;
     std::map<std::string, Pod> pods_;
     std::vector<Trouble> troubles_;  // by GPU
+    std::map<std::string, Clock::time_point> cut_away_;  // MIG devices, and when
     std::uint64_t admitted_ = 0;
     std::chrono::milliseconds slowest_{0};
 };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <linux/capability.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+#include <sys/prctl.h>
 
 #include <filesystem>
 #include <fstream>
@@ -55,6 +57,9 @@ protected:
         }
         if (agent_) agent_->terminate(60s);
     }
+
+    /// What the agent has on a node (its manifest says so), and a container has by default not.
+    static bool may_look_into_processes() { return ::prctl(PR_CAPBSET_READ, CAP_SYS_PTRACE) == 1; }
 
     /// A CUDA program in a container, with its guard where a runtime would have mounted it.
     [[nodiscard]] os::Process tenant_in(const grant::Grant& grant, bool guarded,

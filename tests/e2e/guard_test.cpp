@@ -40,6 +40,7 @@ TEST_F(GuardAgentTest, AnInitContainersLedgerIsNotTheContainersThatFollowsIt) {
 }
 
 TEST_F(GuardAgentTest, APodWithLimitsIsGuardedNamedAndMeasured) {
+    if (!may_look_into_processes()) GTEST_SKIP() << "needs CAP_SYS_PTRACE";
     write_config("3Gi");
     start_agent();
     const auto grant = admit("train", 2);
@@ -91,6 +92,7 @@ TEST_F(GuardAgentTest, WithoutAGuardAPodIsRefusedOrRunsWithoutLimits) {
 }
 
 TEST_F(GuardAgentTest, AGuardedProgramKeepsItsLimitAlsoWhenThatChanges) {
+    if (!may_look_into_processes()) GTEST_SKIP() << "needs CAP_SYS_PTRACE";
     write_config("2Gi");
     start_agent();
     const auto grant = admit("train");

@@ -13,6 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST_F(GuardAgentTest, AProgramThatDropsItsGuardIsEnded) {
+    if (!may_look_into_processes()) GTEST_SKIP() << "needs CAP_SYS_PTRACE";
     write_config("2Gi", "{watchdog: kill}");
     start_agent();
     const auto grant = admit("train");
@@ -26,6 +27,7 @@ TEST_F(GuardAgentTest, AProgramThatDropsItsGuardIsEnded) {
 }
 
 TEST_F(GuardAgentTest, TheWatchdogTellsOfWhatGoesAroundTheGuard) {
+    if (!may_look_into_processes()) GTEST_SKIP() << "needs CAP_SYS_PTRACE";
     write_config("3Gi");
     start_agent();
     const auto grant = admit("train");
@@ -40,6 +42,7 @@ TEST_F(GuardAgentTest, TheWatchdogTellsOfWhatGoesAroundTheGuard) {
 }
 
 TEST_F(GuardAgentTest, TheWatchdogEndsOnlyWhoGoesAroundTheGuard) {
+    if (!may_look_into_processes()) GTEST_SKIP() << "needs CAP_SYS_PTRACE";
     write_config("3Gi", "{watchdog: kill}");
     start_agent();
     const auto grant = admit("train");

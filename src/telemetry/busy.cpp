@@ -16,14 +16,15 @@ std::uint64_t longest_span(std::chrono::nanoseconds elapsed) {
 }  // namespace
 
 BusyStretch BusySamples::take(std::span<const gpu::BusySample> samples,
-                              std::chrono::nanoseconds elapsed) {
+                              std::chrono::nanoseconds elapsed, std::chrono::nanoseconds unread) {
     BusyStretch stretch;
     const bool first = newest_us_ == 0;  // the driver still has samples of the time before us
     for (const gpu::BusySample& sample : samples) {
         if (sample.at_us <= newest_us_) continue;
         if (!first) {
-            const std::uint64_t span = std::min((sample.at_us - newest_us_) * kNsPerUs,
-                                                longest_span(elapsed) - stretch.span_ns);
+            const std::uint64_t span =
+                std::min({(sample.at_us - newest_us_) * kNsPerUs, longest_span(elapsed),
+                          longest_span(std::max(elapsed, unread)) - stretch.span_ns});
             stretch.span_ns += span;
             stretch.busy_ns += span / 100 * std::min(sample.percent, 100U);
         }

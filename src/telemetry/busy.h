@@ -22,7 +22,9 @@ class BusySamples {
 public:
     /// elapsed   since the look before: a sample never stands for more than that and one sampling
     ///           period, so that a pause of the sampler is not made up
-    BusyStretch take(std::span<const gpu::BusySample> samples, std::chrono::nanoseconds elapsed);
+    /// unread    since the last look that brought samples: all of them never stand for more
+    BusyStretch take(std::span<const gpu::BusySample> samples, std::chrono::nanoseconds elapsed,
+                     std::chrono::nanoseconds unread);
 
     [[nodiscard]] std::uint64_t newest_us() const { return newest_us_; }
 

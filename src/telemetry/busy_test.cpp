@@ -17,21 +17,33 @@ TEST(BusySamples, StandForTheTimeSinceTheOneBefore) {
     const std::vector<gpu::BusySample> first{{.at_us = 600'000, .percent = 100},
                                              {.at_us = 800'000, .percent = 100},
                                              {.at_us = 1'000'000, .percent = 100}};
-    EXPECT_EQ(samples.take(first, 0s).span_ns, 0U) << "nothing is known of the time before";
+    EXPECT_EQ(samples.take(first, 0s, 0s).span_ns, 0U) << "nothing is known of the time before";
     const std::vector<gpu::BusySample> more{{.at_us = 1'200'000, .percent = 50},
                                             {.at_us = 1'400'000, .percent = 0}};
-    const BusyStretch stretch = samples.take(more, 1s);
+    const BusyStretch stretch = samples.take(more, 1s, 1s);
     EXPECT_EQ(stretch.span_ns, 400'000'000U);
     EXPECT_EQ(stretch.busy_ns, 100'000'000U);
-    EXPECT_EQ(samples.take(more, 1s).span_ns, 0U) << "each sample counts once";
+    EXPECT_EQ(samples.take(more, 1s, 1s).span_ns, 0U) << "each sample counts once";
 }
 
 TEST(BusySamples, APauseIsNotMadeUp) {
     BusySamples samples;
-    (void)samples.take(std::vector<gpu::BusySample>{{.at_us = 1'000'000, .percent = 0}}, 0s);
-    const BusyStretch stretch =
-        samples.take(std::vector<gpu::BusySample>{{.at_us = 3'601'000'000, .percent = 100}}, 1s);
+    (void)samples.take(std::vector<gpu::BusySample>{{.at_us = 1'000'000, .percent = 0}}, 0s, 0s);
+    const BusyStretch stretch = samples.take(
+        std::vector<gpu::BusySample>{{.at_us = 3'601'000'000, .percent = 100}}, 1s, 1h);
     EXPECT_LE(stretch.span_ns, 2'000'000'000U);
+}
+
+TEST(BusySamples, OfLooksThatFailedAreMadeUp) {
+    BusySamples samples;
+    (void)samples.take(std::vector<gpu::BusySample>{{.at_us = 1'000'000, .percent = 0}}, 0s, 0s);
+    std::vector<gpu::BusySample> more;
+    for (std::uint64_t i = 1; i <= 60; ++i) {
+        more.push_back({.at_us = 1'000'000 + i * 100'000, .percent = 50});
+    }
+    const BusyStretch stretch = samples.take(more, 500ms, 6s);
+    EXPECT_EQ(stretch.span_ns, 6'000'000'000U);
+    EXPECT_EQ(stretch.busy_ns, 3'000'000'000U);
 }
 
 TEST(ProcessUses, CountFromWhatWasSeen) {

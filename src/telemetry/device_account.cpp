@@ -93,6 +93,8 @@ Device DeviceAccount::note(const gpu::Gpu& gpu, const Result<gpu::Reading>& read
     const auto elapsed = last_look_ ? std::chrono::nanoseconds(scene.now - *last_look_)
                                     : std::chrono::nanoseconds(0);
     last_look_ = scene.now;
+    // A GPU that was slow to answer may have been asked several times.
+    unread_ = last_good_ ? std::chrono::nanoseconds(scene.now - *last_good_) : elapsed;
     Device device{.gpu = gpu};
     const bool fresh = reading.ok();
     if (fresh) {
@@ -128,7 +130,7 @@ std::optional<BusyStretch> DeviceAccount::busy_of(const PartIdentity& part,
         const bool timed = own != reading.instances.end() && own->averaged.count() > 0;
         return fresh ? stretch_of(*active, timed ? own->averaged : elapsed) : BusyStretch{};
     }
-    if (reading.gpu_busy) return gpu_busy_.take(*reading.gpu_busy, elapsed);
+    if (reading.gpu_busy) return gpu_busy_.take(*reading.gpu_busy, elapsed, unread_);
     const auto percent = metrics.get(Metric::kGpuBusyPercent);
     if (!percent) return std::nullopt;
     return fresh ? stretch_of(*percent / 100, elapsed) : BusyStretch{};
@@ -138,7 +140,7 @@ void DeviceAccount::note_parts(const gpu::Gpu& gpu, const gpu::Reading& reading,
                                std::chrono::nanoseconds elapsed, bool fresh) {
     if (reading.memory_busy) {
         memory_busy_known_ = true;
-        memory_busy_ns_ += memory_busy_.take(*reading.memory_busy, elapsed).busy_ns;
+        memory_busy_ns_ += memory_busy_.take(*reading.memory_busy, elapsed, unread_).busy_ns;
     }
     const std::vector<PartIdentity> identities = parts_of(gpu);
     std::erase_if(parts_, [&](const auto& entry) {

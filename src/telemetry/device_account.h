@@ -61,6 +61,7 @@ private:
     BusySamples memory_busy_;
     ProcessUses uses_;
     std::optional<os::TimePoint> last_look_;
+    std::chrono::nanoseconds unread_{0};  // since the last look that the GPU answered
     std::optional<os::TimePoint> last_good_;
     std::optional<Moment> read_at_;
     gpu::Reading last_;  // the last good one, without what it tells of a stretch of time

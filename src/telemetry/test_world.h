@@ -67,7 +67,10 @@ public:
     }
 
     [[nodiscard]] Result<gpu::Reading> reading() {
-        if (!answers) return Error{ErrorCode::kUnavailable, "GPU-0: GPU is lost"};
+        if (!answers) {
+            ++unanswered_;
+            return Error{ErrorCode::kUnavailable, "GPU-0: GPU is lost"};
+        }
         gpu::Reading reading;
         unsigned sum = 0;
         std::uint64_t memory = 0;
@@ -81,8 +84,10 @@ public:
                                           .compute = true,
                                           .gpu_instance = runs.gpu_instance});
             if (reading.uses && runs.percent > 0) {
-                reading.uses->push_back(
-                    {.pid = pid, .at_us = clock_us_, .sm_percent = runs.percent});
+                for (const std::uint64_t at_us : sampled()) {
+                    reading.uses->push_back(
+                        {.pid = pid, .at_us = at_us, .sm_percent = runs.percent});
+                }
             }
         }
         for (const auto& [pid, percent] : told_of_ended) {
@@ -98,7 +103,11 @@ public:
         reading.metrics.set(Metric::kEnergyMillijoules, static_cast<double>(energy_));
         if (!gpu_.mig_enabled) {
             const unsigned percent = gpu_percent.value_or(std::min(sum, 100U));
-            reading.gpu_busy.emplace(1, gpu::BusySample{.at_us = clock_us_, .percent = percent});
+            reading.gpu_busy.emplace();
+            for (const std::uint64_t at_us : sampled()) {
+                reading.gpu_busy->push_back({.at_us = at_us, .percent = percent});
+            }
+            unanswered_ = 0;
             return reading;
         }
         for (const PartIdentity& part : parts_of(gpu_)) {
@@ -115,6 +124,15 @@ public:
             reading.instances.push_back(instance);
         }
         return reading;
+    }
+
+    /// The seconds since the last answer.
+    [[nodiscard]] std::vector<std::uint64_t> sampled() const {
+        std::vector<std::uint64_t> all;
+        for (std::uint64_t ago = unanswered_ + 1; ago-- > 0;) {
+            all.push_back(clock_us_ - ago * 1'000'000);
+        }
+        return all;
     }
 
     [[nodiscard]] Scene scene() const {
@@ -161,6 +179,7 @@ private:
     std::uint64_t clock_us_ = 1'700'000'000'000'000;
     std::int64_t wall_ = 1'700'000'000;
     std::uint64_t energy_ = 5'000'000;
+    std::uint64_t unanswered_ = 0;  // seconds since the last answer
 };
 
 }  // namespace aliquot::telemetry

@@ -235,11 +235,18 @@ telemetry::Snapshot TelemetryNode::wait_for_the_end() {
         end = std::max(end, pod.begun + pod.script.phases.back().at);
     }
     std::this_thread::sleep_until(end + 200ms);  // the last sampling period has ended, too
+    const auto ended = std::chrono::system_clock::now();
     const std::uint64_t before = state().sequence;
-    // One look was perhaps under way.
-    EXPECT_TRUE(wait_until(
-        [before](const telemetry::Snapshot& state) { return state.sequence >= before + 2; }));
-    return state();
+    // One look was perhaps under way, and on a busy machine looks at single GPUs fail.
+    telemetry::Snapshot last;
+    EXPECT_TRUE(wait_until([&](const telemetry::Snapshot& state) {
+        last = state;
+        return state.sequence >= before + 2 &&
+               std::ranges::all_of(state.devices, [ended](const telemetry::Device& device) {
+                   return device.read_at.value_or(telemetry::Moment{}) > ended;
+               });
+    }));
+    return last;
 }
 
 void TelemetryNode::remove_pods() {

@@ -290,22 +290,6 @@ TEST_F(SharedGpu, ADriverThatDoesNotAnswerIsNoIdleness) {
     expect_exact(device);
 }
 
-// A driver goes on sampling while a question to it takes too long.
-TEST_F(SharedGpu, WhatWasUsedWhileLooksFailedIsCounted) {
-    share(2);
-    world.hold("a", {"GPU-0::0"});
-    world.processes[1] = {.pod = "a", .memory_mib = 5, .percent = 50};
-    world.second();
-    world.seconds(4);
-    world.answers = false;
-    world.seconds(5);
-    world.answers = true;
-    const Device device = world.second();
-    EXPECT_THAT(device.total.busy_ns, Optional(5 * kSecond));
-    EXPECT_THAT(TestWorld::find(device, "a")->amounts.busy_ns, Optional(5 * kSecond));
-    expect_exact(device);
-}
-
 TEST_F(SharedGpu, WhatTheGpuDrawsAtRestIsNobodys) {
     share(2);
     world.hold("a", {"GPU-0::0"});

@@ -163,6 +163,16 @@ Verdict judge_nodes(const Facts& facts) {
         verdict.fix("sudo nvidia-modprobe");
         return verdict;
     }
+    for (const KernelGpu& gpu : facts.host.gpus.value) {
+        if (!gpu.minor) continue;
+        const std::string node = "/dev/nvidia" + std::to_string(*gpu.minor);
+        if (tree.has(node)) continue;
+        auto verdict = failed(node + " is missing: no program can use GPU " + gpu.address + ".");
+        verdict.because(Evidence{.path = node, .value = "not there", .expected = "a device node"});
+        verdict.because(gpu.place, "the kernel driver has the GPU");
+        verdict.fix("sudo nvidia-modprobe -c " + std::to_string(*gpu.minor));
+        return verdict;
+    }
     return ok("the device nodes are there");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/xid.h"
 #include "doctor/check.h"
 #include "doctor/nvml_gpu.h"
 #include "doctor/text.h"
@@ -111,6 +112,19 @@ Verdict judge_lost(const Facts& facts) {
     return verdict;
 }
 
+/// The error of the hardware or the driver in the kernel log that led to it; nullptr: none is there.
+const Xid* xid_before_reset(const Facts& facts, const NvmlGpu& gpu) {
+    const Xid* found = nullptr;
+    for (const Xid& one : facts.host.xids) {
+        const auto* const known = catalog::find_xid(one.number);
+        if (known == nullptr || one.address.empty()) continue;
+        if (!std::string_view(gpu.address).starts_with(one.address)) continue;
+        if (known->kind == catalog::XidClass::kHardware) return &one;
+        if (known->kind == catalog::XidClass::kDriver) found = &one;
+    }
+    return found;
+}
+
 Verdict judge_reset(const Facts& facts) {
     const NvmlGpu* const gpu = first_gpu(facts, [](const NvmlGpu& one) {
         return one.error == 16 || one.recovery_action == "Reset" ||
@@ -122,8 +136,14 @@ Verdict judge_reset(const Facts& facts) {
         return answered(facts) ? ok("no GPU asks for a reset") : not_answered(facts);
     }
     const std::string index = gpu == nullptr ? "0" : std::to_string(gpu->index);
-    auto verdict = failed((gpu == nullptr ? "A GPU" : name_of(*gpu)) +
-                          " needs a reset (a row remapping is pending, or an uncontained error).");
+    const Xid* const xid = gpu == nullptr ? nullptr : xid_before_reset(facts, *gpu);
+    const std::string why = xid == nullptr
+                                ? "a row remapping is pending, or an uncontained error"
+                                : "Xid " + std::to_string(xid->number) + ", " +
+                                      std::string(catalog::find_xid(xid->number)->meaning);
+    auto verdict =
+        failed((gpu == nullptr ? "A GPU" : name_of(*gpu)) + " needs a reset (" + why + ").");
+    if (xid != nullptr) verdict.because(xid->place, "no Xid");
     verdict.because(gpu == nullptr ? facts.nvml.place : gpu->place, "recovery action None");
     if (gpu != nullptr && !gpu->recovery_action.empty()) {
         verdict.because(place_of(*gpu, "recovery action " + gpu->recovery_action), "None");

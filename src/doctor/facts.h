@@ -60,6 +60,7 @@ struct KernelGpu {
     std::string address;
     std::string model;
     std::string uuid;
+    std::optional<unsigned> minor;  // of its device node
     Location place;
 };
 

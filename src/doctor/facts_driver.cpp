@@ -103,6 +103,7 @@ void read_loaded_driver(Facts& facts) {
             }
             if (line.starts_with("GPU UUID:") && !value.contains('?'))
                 gpu.uuid = std::string(value);
+            if (line.starts_with("Device Minor:")) gpu.minor = parse_number<unsigned>(value);
         });
         host.gpus.value.push_back(std::move(gpu));
     }

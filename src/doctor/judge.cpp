@@ -189,6 +189,23 @@ const Judged* Report::find(std::string_view id) const {
     return found == checks.end() ? nullptr : &*found;
 }
 
+const Judged* Report::first_warning() const {
+    constexpr std::array<std::string_view, 11> kAdvice{"DRV011", "DRV015", "DRV013", "DRV014",
+                                                       "CTK001", "CTK003", "CTK004", "KUB007",
+                                                       "HW007",  "HW008",  "DRV010"};
+    const auto rank = [&](const Judged& one) { return std::ranges::find(kAdvice, one.id); };
+    const Judged* best = nullptr;
+    for (const Judged& one : checks) {
+        if (one.verdict.outcome == Outcome::kFailed) return nullptr;
+        if (one.verdict.outcome != Outcome::kWarning) continue;
+        const bool advice = rank(one) != kAdvice.end();
+        const bool better =
+            best != nullptr && rank(*best) != kAdvice.end() && (!advice || rank(one) < rank(*best));
+        if (best == nullptr || better) best = &one;
+    }
+    return best;
+}
+
 Report judge(const Facts& facts, Scope scope) {
     Report report{.target = facts.target, .title = title_of(facts)};
     report.checks = Judge(facts, scope).run();

@@ -27,6 +27,9 @@ struct Report {
     [[nodiscard]] bool success() const;
     [[nodiscard]] unsigned count(Outcome outcome) const;
     [[nodiscard]] const Judged* find(std::string_view id) const;
+    /// Where nothing failed, the warning that tells most; advice about versions and settings tells
+    /// least. nullptr: something failed, or nobody warns.
+    [[nodiscard]] const Judged* first_warning() const;
 };
 
 /// Runs every check that belongs to the target, lowest level first. The first broken layer wins: a

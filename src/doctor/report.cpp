@@ -45,7 +45,7 @@ bool is_bad(const Judged& one) {
 }
 
 /// Keeps a terminal and a line whole, whatever was read.
-std::string one_line(std::string_view text) { return clip(text, 2000); }
+std::string line_of(std::string_view text) { return clip(text, 2000); }
 
 std::string place_text(const Evidence& evidence) {
     return evidence.path + (evidence.line == 0 ? "" : ":" + std::to_string(evidence.line));
@@ -57,12 +57,11 @@ public:
         : out_(out), report_(report), options_(options) {}
 
     void run() {
-        if (!report_.title.empty()) out_ << one_line(report_.title) << "\n";
+        if (!report_.title.empty()) out_ << line_of(report_.title) << "\n";
         chain();
         root_cause();
-        if (report_.of_speed && report_.root_causes.empty()) {
+        if (report_.of_speed && report_.root_causes.empty())
             out_ << "\nNothing that was measured holds it back.\n";
-        }
         for (unsigned level = 0; level < kLevels; ++level) category(static_cast<Level>(level));
         if (report_.of_speed && !options_.verbose) not_known();
         summary();
@@ -154,7 +153,7 @@ private:
         for (const auto& [reason, list] : ids) {
             out_ << "  ";
             paint(Outcome::kUnknown, mark_of(Outcome::kUnknown, options_.unicode));
-            out_ << ' ' << list << "  " << one_line(reason) << '\n';
+            out_ << ' ' << list << "  " << line_of(reason) << '\n';
         }
     }
 
@@ -174,14 +173,14 @@ private:
         out_ << "  ";
         paint(one.verdict.outcome, mark_of(one.verdict.outcome, options_.unicode));
         out_ << ' ' << one.id << std::string(one.id.size() < 8 ? 8 - one.id.size() : 1, ' ')
-             << one_line(one.verdict.message) << '\n';
+             << line_of(one.verdict.message) << '\n';
         if (!is_bad(one)) return;
         for (const Evidence& evidence : one.verdict.evidence) {
-            out_ << "           read      " << one_line(place_text(evidence));
-            if (!evidence.value.empty()) out_ << "   " << one_line(evidence.value);
+            out_ << "           read      " << line_of(place_text(evidence));
+            if (!evidence.value.empty()) out_ << "   " << line_of(evidence.value);
             out_ << '\n';
             if (!evidence.expected.empty()) {
-                out_ << "           expected  " << one_line(evidence.expected) << '\n';
+                out_ << "           expected  " << line_of(evidence.expected) << '\n';
             }
         }
         if (one.verdict.confidence != Confidence::kCertain) {
@@ -196,7 +195,7 @@ private:
     void lines(std::string_view head, std::string_view text) {
         for_each_line(text, [&](std::string_view line, unsigned number) {
             const auto blanks = std::min(line.find_first_not_of(' '), line.size());
-            out_ << (number == 1 ? head : "      ") << line.substr(0, blanks) << one_line(line)
+            out_ << (number == 1 ? head : "      ") << line.substr(0, blanks) << line_of(line)
                  << '\n';
         });
     }
@@ -217,14 +216,19 @@ private:
         for (const std::string& id : report_.root_causes) {
             const Judged* const one = report_.find(id);
             if (one == nullptr) continue;
-            const bool first = id == report_.root_causes.front();
-            out_ << '\n';
-            paint(Outcome::kFailed, first ? "Root cause: " : "Also:       ");
-            out_ << id << ". " << one_line(one->verdict.message) << '\n';
-            fixes(*one);
-            out_ << "Docs: docs/rules/doctor.md#" << lower(id) << "   (aliquot doctor --explain "
-                 << id << ")\n";
+            headline(*one, id == report_.root_causes.front() ? "Root cause: " : "Also:       ");
         }
+        const Judged* const one = report_.of_speed ? nullptr : report_.first_warning();
+        if (one != nullptr) headline(*one, "Nothing failed; look first at ");
+    }
+
+    void headline(const Judged& one, const char* begin) {
+        out_ << '\n';
+        paint(one.verdict.outcome, begin);
+        out_ << one.id << ". " << line_of(one.verdict.message) << '\n';
+        fixes(one);
+        out_ << "Docs: docs/rules/doctor.md#" << lower(one.id) << "   (aliquot doctor --explain "
+             << one.id << ")\n";
     }
 
     void summary() {
@@ -296,8 +300,8 @@ void print_text(std::ostream& out, const Report& report, const PrintOptions& opt
 void print_short(std::ostream& out, const Report& report) {
     for (const Judged& one : report.checks) {
         if (!is_bad(one)) continue;
-        out << one.id << ' ' << to_text(one.verdict.outcome) << "  "
-            << one_line(one.verdict.message) << '\n';
+        out << one.id << ' ' << to_text(one.verdict.outcome) << "  " << line_of(one.verdict.message)
+            << '\n';
     }
     if (report.root_causes.empty()) return;
     out << "root cause: " << join(report.root_causes) << '\n';

@@ -11,7 +11,7 @@
 namespace aliquot::cli {
 namespace {
 
-using Json = nlohmann::json;
+using PlanJson = nlohmann::json;
 using plan::Asked;
 using plan::MovedWorkload;
 using Kind = WorkloadWay::Kind;
@@ -28,12 +28,12 @@ std::string asked_text(const Asked& asked) {
 }
 
 /// A number or a text, as manifests have them.
-std::string plain(const Json& value) {
+std::string plain(const PlanJson& value) {
     return value.is_string() ? value.get<std::string>() : dumped(value);
 }
 
 /// What of GPUs a list of limits or requests asks for, besides `resource`.
-std::string other_gpu(const Json& list, const std::string& resource) {
+std::string other_gpu(const PlanJson& list, const std::string& resource) {
     if (!list.is_object()) return {};
     const std::string domain = resource.substr(0, resource.find('/') + 1);
     for (const auto& [key, value] : list.items()) {
@@ -43,23 +43,23 @@ std::string other_gpu(const Json& list, const std::string& resource) {
 }
 
 /// Whether the pods that run would end before others are ready.
-bool ends_first(const Json& deployment) {
-    const Json& strategy = member(member(deployment, "spec"), "strategy");
+bool ends_first(const PlanJson& deployment) {
+    const PlanJson& strategy = member(member(deployment, "spec"), "strategy");
     if (text_at(strategy, "type") == "Recreate") return true;
-    const Json& surge = member(member(strategy, "rollingUpdate"), "maxSurge");
+    const PlanJson& surge = member(member(strategy, "rollingUpdate"), "maxSurge");
     return !surge.is_null() && (plain(surge) == "0" || plain(surge) == "0%");
 }
 
 class PatchBuilder {
 public:
-    PatchBuilder(std::string base, const Json& container)
+    PatchBuilder(std::string base, const PlanJson& container)
         : base_(std::move(base)), container_(container) {
         add("test", "/name", member(container, "name"));
     }
 
     /// Takes one resource out of "limits" or "requests", and puts the earlier one in its place.
     void move(const char* list, const Asked& given, const Asked& before) {
-        const Json& there = member(member(container_, "resources"), list);
+        const PlanJson& there = member(member(container_, "resources"), list);
         if (there.is_object() && there.contains(given.resource)) {
             const std::string path = std::string("/resources/") + list + step(given.resource);
             add("test", path, there[given.resource]);
@@ -77,7 +77,7 @@ public:
 
     /// Takes variables away that stand there exactly as the plan named them.
     void drop_environment(const std::vector<std::string>& lines) {
-        const Json& there = member(container_, "env");
+        const PlanJson& there = member(container_, "env");
         if (!there.is_array()) return;
         for (std::size_t i = there.size(); i-- > 0;) {  // from the end: the places before it stay
             const std::string line = text_at(there[i], "name") + "=" + text_at(there[i], "value");
@@ -91,24 +91,24 @@ public:
     [[nodiscard]] std::string text() const { return operations_.dump(); }
 
 private:
-    void add(const char* operation, const std::string& path, const Json& value) {
+    void add(const char* operation, const std::string& path, const PlanJson& value) {
         operations_.push_back({{"op", operation}, {"path", base_ + path}, {"value", value}});
     }
     std::string base_;
-    const Json& container_;
-    Json operations_ = Json::array();
+    const PlanJson& container_;
+    PlanJson operations_ = PlanJson::array();
 };
 
 WorkloadWay refused(std::string why) { return {.kind = Kind::kRefused, .why = std::move(why)}; }
 WorkloadWay nothing(std::string why) { return {.kind = Kind::kNothing, .why = std::move(why)}; }
 
 /// What its container asks for, judged.
-WorkloadWay way_of_container(const MovedWorkload& workload, const Json& deployment,
-                             const Json& container, std::size_t index) {
+WorkloadWay way_of_container(const MovedWorkload& workload, const PlanJson& deployment,
+                             const PlanJson& container, std::size_t index) {
     const Asked& given = workload.given;
-    const Json& limits = member(member(container, "resources"), "limits");
+    const PlanJson& limits = member(member(container, "resources"), "limits");
     const std::string other = other_gpu(limits, given.resource);
-    const Json& limit = member(limits, given.resource.c_str());
+    const PlanJson& limit = member(limits, given.resource.c_str());
     const std::string before =
         workload.before.resource.empty() ? std::string() : asked_text(workload.before);
     if (limit.is_null()) {
@@ -157,8 +157,8 @@ WorkloadWay way_of(const MovedWorkload& workload, const std::string& deployment)
                     workload.given.resource};
     }
     if (deployment.empty()) return nothing("is not there");
-    const Json json = Json::parse(deployment, nullptr, false);
-    const Json& containers =
+    const PlanJson json = PlanJson::parse(deployment, nullptr, false);
+    const PlanJson& containers =
         member(member(member(member(json, "spec"), "template"), "spec"), "containers");
     if (!containers.is_array()) return refused("cannot be read: it has no list of containers");
     for (std::size_t i = 0; i < containers.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@
 
 namespace aliquot::guard_region {
 namespace {
+
+constexpr char kFresh[] = ".new";
 
 /// By the directory's descriptor: the path of a socket has room for 107 characters only.
 std::optional<sockaddr_un> address_of(int directory, const std::filesystem::path& file) {
@@ -78,15 +81,21 @@ Result<Descriptor> listen_at(const std::filesystem::path& file) {
     const Descriptor directory = directory_of(file);
     Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!directory || !listener) return os::error_from_errno(errno, file.native());
-    const auto address = address_of(directory.get(), file);
+    // Complete under another name first: at no moment is there nothing at `file`, nor what only we may use.
+    std::filesystem::path fresh = file;
+    fresh += kFresh;
+    const auto address = address_of(directory.get(), fresh);
     if (!address) return too_long(file);
-    ::unlink(file.c_str());
+    ::unlink(fresh.c_str());
     constexpr int kQueue = 128;
     constexpr ::mode_t kAnyUser = 0666;
     if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
             0 ||
-        ::chmod(file.c_str(), kAnyUser) != 0 || ::listen(listener.get(), kQueue) != 0) {
-        return os::error_from_errno(errno, file.native());
+        ::chmod(fresh.c_str(), kAnyUser) != 0 || ::listen(listener.get(), kQueue) != 0 ||
+        ::rename(fresh.c_str(), file.c_str()) != 0) {
+        const int why = errno;
+        ::unlink(fresh.c_str());
+        return os::error_from_errno(why, file.native());
     }
     return listener;
 }

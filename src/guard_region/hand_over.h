@@ -10,7 +10,8 @@
 /// and the connection ends. Nobody waits for whoever does not take it.
 namespace aliquot::guard_region {
 
-/// Listens at `file`, for every user, in place of what is there. Non-blocking.
+/// Listens at `file`, for every user, in place of what is there: whoever looks finds the old or the new.
+/// Non-blocking.
 /// errors   kPermission, kUnavailable, kInvalidInput: the name is too long
 Result<Descriptor> listen_at(const std::filesystem::path& file);
 

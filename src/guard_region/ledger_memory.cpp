@@ -4,16 +4,20 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "abi/region.h"
+#include "base/number.h"
+#include "base/take_text.h"
 #include "guard_region/ledger_file.h"
 #include "guard_region/uuid.h"
 #include "os/regular_file.h"
@@ -22,6 +26,7 @@ namespace aliquot::guard_region {
 namespace {
 
 constexpr char kLedgerName[] = "aliquot-ledger";
+constexpr std::size_t kMostFiles = 4096;  // of one process
 constexpr unsigned kLedgerSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 bool write_totals(int fd, std::span<const Totals> totals) {
@@ -77,26 +82,86 @@ struct LedgerFound {
     Descriptor fd;
     unsigned holders = 0;
 };
+using LedgersFound = std::map<ino_t, LedgerFound>;
+
+void count_holder(Descriptor fd, LedgersFound& found) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return;
+    LedgerFound& one = found[status.st_ino];
+    if (!one.fd) one.fd = std::move(fd);
+    ++one.holders;
+}
 
 /// Looks through one directory of links; a process counts once. A container's own files can bear the
 /// name, and be pipes, devices, or held by leases: what is not memory is not opened.
 bool look_into(const os::Root& root, const std::string& directory, std::uint64_t region,
-               const os::RegularFileOptions& how, std::map<ino_t, LedgerFound>& found) {
-    constexpr std::size_t kMostFiles = 4096;
+               const os::RegularFileOptions& how, LedgersFound& found) {
     const auto names = root.list(directory, kMostFiles);
     if (!names) return false;
     for (const std::string& name : *names) {
         const std::string path = root.resolve(directory + "/" + name).native();
         if (!is_named(path)) continue;
         auto fd = os::open_regular(path, how);
-        struct stat status {};
-        if (!fd || !is_ledger_of(fd->get(), region) || ::fstat(fd->get(), &status) != 0) continue;
-        LedgerFound& one = found[status.st_ino];
-        if (!one.fd) one.fd = *std::move(fd);
-        ++one.holders;
+        if (!fd || !is_ledger_of(fd->get(), region)) continue;
+        count_holder(*std::move(fd), found);
         return true;
     }
     return false;
+}
+
+/// Which mount a process' open file is on; empty: nobody tells us. All memory is on one.
+std::string mount_of(const os::Root& root, const std::string& process, const std::string& number) {
+    constexpr std::size_t kMostText = 4096;
+    constexpr std::string_view kMount = "mnt_id:";
+    const auto text = root.read(process + "/fdinfo/" + number, kMostText);
+    for (std::string_view rest = text ? *text : ""; !rest.empty();) {
+        std::string_view line = take_line(rest);
+        if (take_word(line) == kMount) return std::string(take_word(line));
+    }
+    return {};
+}
+
+/// Another's open file, opened for ourselves; empty: it is none of that region.
+Descriptor take_from(pid_t pid, int number, std::uint64_t region,
+                     const os::RegularFileOptions& how) {
+    constexpr unsigned kMostKept = 16;
+    static std::atomic<unsigned> kept{0};
+    if (kept >= kMostKept) return {};
+    const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    Descriptor theirs(
+        process ? static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), number, 0)) : -1);
+    if (!theirs) return {};
+    if (::fcntl(theirs.get(), F_GET_SEALS) < 0) {
+        // Put there since we looked, by somebody who may keep a close() waiting: left open.
+        ++kept;
+        (void)theirs.release();
+        return {};
+    }
+    if (!is_ledger_of(theirs.get(), region)) return {};
+    // The locks on theirs are to go with them.
+    auto own = os::open_regular("/proc/self/fd/" + std::to_string(theirs.get()), how);
+    return own ? *std::move(own) : Descriptor();
+}
+
+/// For who may trace a process (CAP_SYS_PTRACE), but not enter a directory of another user's.
+/// memory   an open file of the mount that all memory is on
+/// left     open files that may still be looked at
+void look_through(const os::Root& root, pid_t pid, const Descriptor& memory, std::uint64_t region,
+                  const os::RegularFileOptions& how, unsigned& left, LedgersFound& found) {
+    const std::string mount = mount_of(root, "/proc/self", std::to_string(memory.get()));
+    const std::string process = "/proc/" + std::to_string(pid);
+    const auto names = root.list(process + "/fdinfo", kMostFiles);
+    if (!names || mount.empty()) return;
+    for (const std::string& name : *names) {
+        const auto number = parse_number<int>(name);
+        if (!number) continue;
+        if (left == 0) return;
+        --left;
+        if (mount_of(root, process, name) != mount) continue;
+        if (Descriptor fd = take_from(pid, *number, region, how); fd) {
+            return count_holder(std::move(fd), found);
+        }
+    }
 }
 
 }  // namespace
@@ -118,12 +183,15 @@ Result<Descriptor> find_ledger_memory(const os::Root& root, std::span<const pid_
     const auto device = memory ? os::device_of(memory.get()) : std::nullopt;
     if (!device) return os::error_from_errno(errno, "memory for a ledger");
     const os::RegularFileOptions how{.write = true, .follow = true, .only_on = device};
-    std::map<ino_t, LedgerFound> found;
+    LedgersFound found;
+    unsigned left = 65'536;
     for (const pid_t pid : pids) {
         const std::string process = "/proc/" + std::to_string(pid);
-        if (!look_into(root, process + "/fd", region, how, found)) {
-            look_into(root, process + "/map_files", region, how, found);
+        if (look_into(root, process + "/fd", region, how, found) ||
+            look_into(root, process + "/map_files", region, how, found)) {
+            continue;
         }
+        look_through(root, pid, memory, region, how, left, found);
     }
     LedgerFound* best = nullptr;
     for (auto& [inode, one] : found) {

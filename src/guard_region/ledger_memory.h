@@ -20,8 +20,9 @@ namespace aliquot::guard_region {
 /// errors   kUnavailable: the kernel has none, or no descriptor
 Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals);
 
-/// The ledger of that region which most of these processes have, where they show it: as an open file,
-/// or in what they have mapped, for those who may see that. Nobody is believed more than that the
+/// The ledger of that region which most of these processes have, where they show it: as an open file
+/// (which takes CAP_SYS_PTRACE, and of other users from Linux 5.14 on; CAP_DAC_READ_SEARCH before), or
+/// only mapped (CAP_SYS_ADMIN, of other users CAP_DAC_READ_SEARCH, too). Nobody is believed more than that the
 /// memory is of our kind and bears the region's number.
 /// root     for /proc
 /// errors   kNotFound

@@ -36,9 +36,8 @@ void join(const std::string& group) {
     ::close(file);
 }
 
-void bind(const std::string& source, const std::string& place, bool read_only) {
+void bind_read_only(const std::string& source, const std::string& place) {
     need(::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0, source.c_str());
-    if (!read_only) return;
     need(::mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0,
          place.c_str());
 }
@@ -59,11 +58,8 @@ int main(int argc, char** argv) {
     for (const char* const made : {"/run/aliquot", "/run/aliquot/guard", "/run/aliquot/lib"}) {
         need(::mkdir(made, 0755) == 0, made);
     }
-    bind(guard, "/run/aliquot/guard", true);
-    if (::access((guard + "/ledger").c_str(), F_OK) == 0) {
-        bind(guard + "/ledger", "/run/aliquot/guard/ledger", false);
-    }
-    bind(argv[3], "/run/aliquot/lib", true);
+    bind_read_only(guard, "/run/aliquot/guard");
+    bind_read_only(argv[3], "/run/aliquot/lib");
     need(::setgroups(0, nullptr) == 0 && ::setgid(uid) == 0 && ::setuid(uid) == 0, "setuid");
     ::execvp(argv[5], argv + 5);
     need(false, argv[5]);

@@ -114,7 +114,8 @@ std::string mount_of(const os::Root& root, const std::string& process, const std
     constexpr std::size_t kMostText = 4096;
     constexpr std::string_view kMount = "mnt_id:";
     const auto text = root.read(process + "/fdinfo/" + number, kMostText);
-    for (std::string_view rest = text ? *text : ""; !rest.empty();) {
+    if (!text) return {};
+    for (std::string_view rest = *text; !rest.empty();) {
         std::string_view line = take_line(rest);
         if (take_word(line) == kMount) return std::string(take_word(line));
     }

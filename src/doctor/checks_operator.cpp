@@ -118,6 +118,19 @@ Verdict judge_mig_manager(const Facts& facts) {
     return facts.cluster.asked("Node") ? ok("no MIG change hangs") : not_read(facts, {"Node"});
 }
 
+/// A ClusterPolicy tells of all nodes at once. Where those that are asked about have their GPUs, it
+/// is another one that is not ready.
+bool is_of_other_nodes(const Facts& facts) {
+    const Target::Kind kind = facts.target.kind;
+    if (kind != Target::Kind::kPod && kind != Target::Kind::kNode) return false;
+    return std::ranges::any_of(nodes_of(facts), [](const Object* node) {
+        return std::ranges::any_of(gpu_resources(*node), [&](const std::string& name) {
+            return k8s::quantity_value(text_at(node->body, {"status", "allocatable", name}))
+                       .value_or(0) > 0;
+        });
+    });
+}
+
 Verdict judge_policy(const Facts& facts) {
     const auto& policies = facts.cluster.all("ClusterPolicy");
     if (policies.empty()) return not_here("no gpu-operator");
@@ -143,6 +156,9 @@ Verdict judge_policy(const Facts& facts) {
         return verdict;
     }
     if (state != "notReady" && state != "ignored") return ok("ClusterPolicy is " + state);
+    if (state == "notReady" && is_of_other_nodes(facts)) {
+        return ok("ClusterPolicy is notReady, but not for these nodes: they have their GPUs");
+    }
     auto verdict = failed("ClusterPolicy " + policies[0].name + " is " + state + ".");
     verdict.because(
         Evidence{.path = policies[0].path, .value = "state: " + state, .expected = "ready"});

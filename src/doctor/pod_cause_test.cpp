@@ -191,5 +191,143 @@ TEST(PodCause, IsTheSameInAClusterWithMoreFaultyNodes) {
     }
 }
 
+/// What runs, fails and is said on the faulty machines.
+struct Noise {
+    std::vector<std::string> pods, events, daemon_sets, policies;
+    std::vector<std::pair<std::string, std::string>> logs;
+};
+
+/// A pod that is not well, of a DaemonSet or of somebody else.
+std::string ill_pod(const std::string& space, const std::string& name, const std::string& node,
+                    const std::string& waiting, bool of_daemon_set) {
+    const std::string owner =
+        of_daemon_set
+            ? R"(,"ownerReferences":[{"kind":"DaemonSet","name":"nvidia-device-plugin-daemonset"}])"
+            : "";
+    return R"({"kind":"Pod","metadata":{"name":")" + name + R"(","namespace":")" + space + "\"" +
+           owner + R"(},"spec":{"nodeName":")" + node +
+           R"(","containers":[{"name":"main","image":"x:1","resources":{"limits":{)" +
+           (of_daemon_set ? "" : R"("nvidia.com/gpu":"1")") +
+           R"(}}}]},"status":{"phase":"Pending","containerStatuses":[{"name":"main","restartCount":9,)" +
+           R"("state":{"waiting":{"reason":")" + waiting +
+           R"(","message":"it fails"}},"lastState":{"terminated":{"reason":"OOMKilled","exitCode":137}}}]}})";
+}
+
+std::string event_json(const std::string& space, const std::string& pod, const std::string& reason,
+                       const std::string& message) {
+    return R"({"kind":"Event","metadata":{"name":"e","namespace":")" + space +
+           R"("},"type":"Warning","reason":")" + reason + R"(","message":")" + message +
+           R"(","involvedObject":{"kind":"Pod","namespace":")" + space + R"(","name":")" + pod +
+           R"("}})";
+}
+
+Noise noise_on(const std::vector<Machine>& nodes, std::mt19937& random) {
+    Noise noise;
+    unsigned ill = 0;
+    for (const Machine& node : nodes) {
+        if (node.name == "m-own") continue;
+        const std::string plugin = "nvidia-device-plugin-daemonset-" + node.name;
+        const std::string other = "other-" + node.name;
+        const std::string log = plugin + "/nvidia-device-plugin-ctr.log";
+        switch (random() % 4) {
+            case 0:
+                noise.pods.push_back(
+                    ill_pod("kube-system", plugin, node.name, "CrashLoopBackOff", true));
+                noise.logs.emplace_back("logs/kube-system/" + log,
+                                        "Failed to initialize NVML: could not load NVML library.\n"
+                                        "If this is a GPU node, did you configure the NVIDIA "
+                                        "Container Toolkit?\n");
+                ++ill;
+                break;
+            case 1:
+                noise.pods.push_back(ill_pod("other", other, node.name, "ImagePullBackOff", false));
+                noise.events.push_back(
+                    event_json("other", other, "Failed", "Failed to pull image x:1: not found"));
+                break;
+            case 2:
+                noise.pods.push_back(
+                    ill_pod("other", other, node.name, "CreateContainerError", false));
+                noise.events.push_back(event_json(
+                    "other", other, "FailedCreatePodSandBox",
+                    "failed to get sandbox runtime: no runtime for \\\"nvidia\\\" is configured"));
+                noise.logs.emplace_back("logs/other/" + other + "/main.log",
+                                        "RuntimeError: CUDA error: out of memory\n");
+                break;
+            default:
+                noise.pods.push_back(ill_pod("other", other, "", "", false));
+                noise.events.push_back(event_json("other", other, "FailedScheduling",
+                                                  "0/9 nodes are available: 9 Insufficient "
+                                                  "nvidia.com/gpu."));
+        }
+    }
+    noise.policies.push_back(
+        R"({"kind":"ClusterPolicy","metadata":{"name":"cluster-policy"},"status":{"state":")" +
+        std::string(ill > 0 ? "notReady" : "ready") +
+        R"(","conditions":[{"type":"Ready","status":")" + (ill > 0 ? "False" : "True") +
+        R"(","reason":"OperandNotReady","message":"states not ready: [state-device-plugin]"}]}})");
+    const auto count = std::to_string(nodes.size());
+    noise.daemon_sets.push_back(
+        R"({"kind":"DaemonSet","metadata":{"name":"nvidia-device-plugin-daemonset","namespace":"kube-system"},)"
+        R"("spec":{"template":{"spec":{"containers":[{"name":"nvidia-device-plugin-ctr","image":"nvcr.io/nvidia/k8s-device-plugin:v0.18.0"}]}}},)"
+        R"("status":{"desiredNumberScheduled":)" +
+        count + R"(,"currentNumberScheduled":)" + count + R"(,"numberReady":)" +
+        std::to_string(nodes.size() - ill) + R"(,"numberUnavailable":)" + std::to_string(ill) +
+        "}}");
+    return noise;
+}
+
+Report judge_beside(const std::vector<Machine>& nodes, std::vector<std::string> pods,
+                    const Noise& noise) {
+    std::vector<std::string> items;
+    for (const Machine& node : nodes) items.push_back(json_of(node));
+    pods.insert(pods.end(), noise.pods.begin(), noise.pods.end());
+    bundle::Tree tree;
+    tree.add_text("k8s/nodes.json", list_of("Node", items));
+    tree.add_text("k8s/pods.json", list_of("Pod", pods));
+    tree.add_text("k8s/events.json", list_of("Event", noise.events));
+    tree.add_text("k8s/daemonsets.json", list_of("DaemonSet", noise.daemon_sets));
+    tree.add_text("k8s/clusterpolicies.json", list_of("ClusterPolicy", noise.policies));
+    for (const auto& [path, text] : noise.logs) tree.add_text(path, text);
+    return judge(facts_of(std::move(tree), {Target::Kind::kPod, "ml/waits"}));
+}
+
+TEST(PodCause, IsTheSameWhateverRunsAndFailsOnOtherNodes) {
+    std::mt19937 random(11);
+    for (unsigned round = 0; round < 1000; ++round) {
+        Machine own{.name = "m-own"};
+        std::vector<std::string> pods;
+        switch (random() % 5) {
+            case 0:
+                own.taints = kTaint;
+                pods.push_back(kWaits);
+                break;
+            case 1:
+                pods.push_back(pod_json("holder", "m-own", "Running"));
+                pods.push_back(kWaits);
+                break;
+            case 2:
+                pods.push_back(pod_json("waits", "", "Pending", R"("nodeSelector":{"pool":"x"},)"));
+                break;
+            case 3:
+                pods.push_back(pod_json("waits", "m-own", "Running"));
+                break;
+            default:
+                pods.push_back(ill_pod("ml", "waits", "m-own", "ImagePullBackOff", false));
+        }
+        const std::vector<Machine> alone{own};
+        const std::string cause = cause_of(judge_beside(alone, pods, noise_on(alone, random)));
+        std::vector<Machine> nodes{own};
+        const unsigned more = 1 + static_cast<unsigned>(random() % 4);
+        for (unsigned i = 0; i < more; ++i) {
+            nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(random() % (nodes.size() + 1)),
+                         faulty(random, i));
+        }
+        const Report report = judge_beside(nodes, pods, noise_on(nodes, random));
+        EXPECT_EQ(cause_of(report), cause)
+            << "round " << round << ", " << nodes.size() << " nodes; first " << nodes[0].name;
+        if (HasFailure()) return;
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::doctor

@@ -143,7 +143,8 @@ struct alignas(64) DeviceLedger {
     std::atomic<std::uint64_t> throttled_ns;      // time that launches were held back
     std::atomic<std::uint64_t> launches;          // counted at checkpoints
     std::atomic<std::uint64_t> overruns;          // launches let through at the longest wait
-    std::uint64_t reserved1[2];
+    std::atomic<std::uint64_t> busy_run;          // BusyRun of guard/busy_time.h; 0: none
+    std::uint64_t reserved1;
 };
 static_assert(sizeof(DeviceLedger) == 128);
 

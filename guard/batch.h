@@ -30,6 +30,7 @@ struct Batch {
     std::uint64_t made_ns;      // and had been made; 0: not known
     std::uint64_t expected_ns;  // reserved for it
     std::uint64_t busy_ns;      // of what is settled: the time in which one of its lanes ran
+    std::uint64_t shared_ns;    // of that, another process of the container has paid for
     std::uint64_t longest_ns;   // of its segments
 };
 

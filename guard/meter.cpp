@@ -313,6 +313,14 @@ std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
     return least(at, most(after_last, in_a_row));
 }
 
+/// How much of a segment other processes of this container have paid for.
+std::uint64_t Meter::shared_of(const Segment& segment, std::uint64_t begin, std::uint64_t end) {
+    // Not a pause before a mark that came late: others may have run then.
+    if (was_idle(segment) && alone_ns_ != 0)
+        end = most(begin, least(end, begin + segment.launches * alone_ns_));
+    return end - begin - BusyRun(g_ledger.totals(place_).busy_run).add(begin, end);
+}
+
 void Meter::settle(Segment& segment) {
     std::int64_t ns = 0;
     Batch& whole = batch(segment.batch);
@@ -324,7 +332,9 @@ void Meter::settle(Segment& segment) {
         const std::uint64_t begin = begin_of(segment);
         const std::uint64_t end = end_of(segment, whole);
         whole.idle = whole.idle || was_idle(segment);
-        whole.busy_ns += busy_.add(begin, end);
+        const std::uint64_t fresh = busy_.add(begin, end);
+        whole.busy_ns += fresh;
+        whole.shared_ns += fresh - least(fresh, end - begin - shared_of(segment, begin, end));
         if (end > begin) whole.longest_ns = most(whole.longest_ns, end - begin);
     }
     release(segment.start);
@@ -365,8 +375,9 @@ void Meter::finish(Batch& done) {
     const std::uint64_t ns =
         least(least(most(done.launches * each_ns_, cost.least_ns), cost.most_ns),
               kernel::now_ns() - done.opened_ns);
-    g_ledger.totals(place_).gpu_ns.fetch_add(ns, std::memory_order_relaxed);
-    if (done.capped) settle_time(place_, done.expected_ns, ns);
+    const std::uint64_t paid_ns = ns - least(ns, done.shared_ns);
+    g_ledger.totals(place_).gpu_ns.fetch_add(paid_ns, std::memory_order_relaxed);
+    if (done.capped) settle_time(place_, done.expected_ns, paid_ns);
     expected_ns_ -= least(expected_ns_, done.expected_ns);
     g_ledger.totals(place_).launches.fetch_add(done.launches, std::memory_order_relaxed);
     adapt(done, cost);

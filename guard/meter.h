@@ -132,6 +132,7 @@ private:
     void touch(Lane& lane, bool chained);
     void end_lane(Lane& lane, bool late = false);
     void settle(Segment& segment);
+    std::uint64_t shared_of(const Segment& segment, std::uint64_t begin, std::uint64_t end);
     [[nodiscard]] std::uint64_t begin_of(const Segment& segment) const;
     [[nodiscard]] std::uint64_t end_of(const Segment& segment, const Batch& whole) const;
     void finish(Batch& done);

@@ -163,13 +163,23 @@ private:
         cap_row({.depth = 4, .grid = kFull, .threads = 4, .streams = 4, .environment = {}}, 25);
         for (const int percent : {25, 50})
             cap_row({.depth = 10, .graph = true, .environment = {}}, percent);
-        Work one{.environment = {{"ALIQUOT_GUARD_CAP", "30"}}};
+        for (const int percent : {30, 60})
+            for (const unsigned depth : {1U, 8U, 64U}) processes_row(depth, percent);
+    }
+
+    void processes_row(unsigned depth, int percent) {
+        const Work one{.depth = depth,
+                       .environment = {{"ALIQUOT_GUARD_CAP", std::to_string(percent)}}};
         const auto got = together({one, one, one});
         const double sum = got[0].share + got[1].share + got[2].share;
+        char what[96];
+        char asked[16];
         char figures[96];
+        std::snprintf(what, sizeof what, "cap, three processes of one container, depth %u", depth);
+        std::snprintf(asked, sizeof asked, "%d %%", percent);
         std::snprintf(figures, sizeof figures, "%.1f + %.1f + %.1f = %.1f %%", got[0].share,
                       got[1].share, got[2].share, sum);
-        row("cap, three processes of one container", "30 %", figures, std::fabs(sum - 30) <= 2);
+        row(what, asked, figures, std::fabs(sum - percent) <= 2);
     }
 
     void weight_row(const Work& first, const Work& second, const char* what) {

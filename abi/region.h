@@ -17,7 +17,8 @@
 /// cut the file short.
 ///
 /// Little-endian, fixed offsets, one layout per kRegionAbi. Bump rule: any change of an offset, a
-/// size or a meaning is a new kRegionAbi; a guard refuses a file of another one (its own directory
+/// size or a meaning is a new kRegionAbi; only magic, abi and size, and Ledger::region stay where they
+/// are for ever, so that an agent can hand on the ledger of another version. A guard refuses a file of another one (its own directory
 /// always holds the right guard: versions lie side by side).
 namespace aliquot::abi {
 

@@ -14,6 +14,7 @@
 
 #include "abi/region.h"
 #include "base/log.h"
+#include "guard_region/config_file.h"
 #include "guard_region/hand_over.h"
 #include "guard_region/ledger_memory.h"
 
@@ -134,6 +135,17 @@ Result<Done> GuardLedgers::connect(const guard_region::Record& record) {
     return listen(record, *std::move(memory), {});
 }
 
+/// For a region whose guard may be of another version, before or after ours.
+Result<Descriptor> GuardLedgers::make_anew(const guard_region::Record& record,
+                                           const std::vector<guard_region::Totals>& totals) const {
+    const auto config =
+        guard_region::ConfigFile::open(directory_.file(record.id, abi::kConfigFile));
+    if (config || record.ledger_bytes == 0) {
+        return guard_region::make_ledger_memory(record.ledger, totals);
+    }
+    return guard_region::make_unmade_ledger(record.ledger, record.ledger_bytes);
+}
+
 void GuardLedgers::recover(const std::vector<guard_region::Record>& records) {
     guard_region::HostProcesses processes(proc_, directory_.real_place());
     for (const guard_region::Record& record : records) {
@@ -153,7 +165,7 @@ void GuardLedgers::recover(const std::vector<guard_region::Record>& records) {
         }
         auto totals = read_totals(record.id);
         auto memory = guard_region::find_ledger_memory(proc_, pids[record.id], record.ledger);
-        if (!memory) memory = guard_region::make_ledger_memory(record.ledger, totals);
+        if (!memory) memory = make_anew(record, totals);
         const auto done = memory ? listen(record, *std::move(memory), std::move(totals))
                                  : Result<Done>(memory.error());
         if (!done) log::warning("guard.no_ledger", {{"why", done.error().message}});

@@ -73,6 +73,8 @@ private:
 
     Result<Done> listen(const guard_region::Record& record, Descriptor memory,
                         std::vector<guard_region::Totals> totals);
+    [[nodiscard]] Result<Descriptor> make_anew(
+        const guard_region::Record& record, const std::vector<guard_region::Totals>& totals) const;
     [[nodiscard]] std::vector<guard_region::Totals> read_totals(const std::string& id) const;
     [[nodiscard]] std::string totals_path(const std::string& id) const;
     void serve();

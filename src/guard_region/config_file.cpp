@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -85,8 +87,16 @@ Result<ConfigFile> ConfigFile::open(const std::filesystem::path& file, Access ac
         ::open(file.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (!fd || ::fstat(fd.get(), &status) != 0) return os::error_from_errno(errno, file.native());
-    const Error other{ErrorCode::kInvalidInput,
-                      file.native() + ": not a guard's config of this version"};
+    std::array<std::uint64_t, 2> head{};  // magic, abi and size
+    const bool is_config = ::pread(fd.get(), head.data(), sizeof head, 0) == sizeof head &&
+                           head[0] == abi::kConfigMagic;
+    const auto version = static_cast<std::uint32_t>(head[1]);
+    const Error other{
+        ErrorCode::kInvalidInput,
+        file.native() + (is_config && version != abi::kRegionAbi
+                             ? ": a guard's config of version " + std::to_string(version) +
+                                   ", expected " + std::to_string(abi::kRegionAbi)
+                             : ": not a guard's config")};
     if (!S_ISREG(status.st_mode) || status.st_size != sizeof(abi::Config)) return other;
     auto mapped = map(file, fd.get(), write ? PROT_READ | PROT_WRITE : PROT_READ);
     if (!mapped) return std::move(mapped).error();

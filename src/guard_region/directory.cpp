@@ -49,6 +49,7 @@ Result<Record> Directory::create(Record record, const Settings& settings) const 
     if (!made) return made.error();
     record.id = new_id();
     record.ledger = random_region();
+    record.ledger_bytes = sizeof(abi::Ledger);
     const std::string fresh = base_ + "/" + std::string(kUnfinished) + record.id;
     auto filled = fill(fresh, record, settings);
     std::error_code problem;

@@ -27,6 +27,7 @@ namespace {
 
 constexpr char kLedgerName[] = "aliquot-ledger";
 constexpr std::size_t kMostFiles = 4096;  // of one process
+constexpr ::mode_t kAnyUser = 0666;
 constexpr unsigned kLedgerSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 bool write_totals(int fd, std::span<const Totals> totals) {
@@ -55,20 +56,22 @@ bool write_totals(int fd, std::span<const Totals> totals) {
     return true;
 }
 
-/// One that we made, or as good as: it is as large as it will ever be.
+/// One that an agent made, or as good as: it is as large as it will ever be. Its head is that of every
+/// kRegionAbi; unmade: only the region's number.
 bool is_ledger_of(int fd, std::uint64_t region) {
     const int seals = ::fcntl(fd, F_GET_SEALS);
     struct stat status {};
     if (seals < 0 || (static_cast<unsigned>(seals) & kLedgerSeals) != kLedgerSeals ||
-        ::fstat(fd, &status) != 0 || status.st_size != sizeof(abi::Ledger)) {
+        ::fstat(fd, &status) != 0 ||
+        static_cast<std::uint64_t>(status.st_size) > kMostLedgerBytes) {
         return false;
     }
     std::array<std::uint64_t, 3> head{};  // magic, abi and size, region
     static_assert(offsetof(abi::Ledger, region) == 2 * sizeof(std::uint64_t));
-    const std::uint64_t version =
-        std::uint64_t{sizeof(abi::Ledger)} << 32U | std::uint64_t{abi::kRegionAbi};
-    return ::pread(fd, head.data(), sizeof head, 0) == sizeof head &&
-           head[0] == abi::kLedgerMagic && head[1] == version && head[2] == region;
+    if (::pread(fd, head.data(), sizeof head, 0) != sizeof head || head[2] != region) return false;
+    const bool unmade = head[0] == 0;
+    return unmade || (head[0] == abi::kLedgerMagic &&
+                      head[1] >> 32U == static_cast<std::uint64_t>(status.st_size));
 }
 
 bool is_named(const std::string& path) {
@@ -169,10 +172,25 @@ void look_through(const os::Root& root, pid_t pid, const Descriptor& memory, std
 
 Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals) {
     Descriptor fd(::memfd_create(kLedgerName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    constexpr ::mode_t kAnyUser = 0666;
     if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
         ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0 || !write_totals(fd.get(), totals) ||
         !write_ledger_head(fd.get(), region) || ::fcntl(fd.get(), F_ADD_SEALS, kLedgerSeals) != 0) {
+        return os::error_from_errno(errno, "memory for a ledger");
+    }
+    return fd;
+}
+
+Result<Descriptor> make_unmade_ledger(std::uint64_t region, std::uint64_t size) {
+    if (size < offsetof(abi::Ledger, region) + sizeof region || size > kMostLedgerBytes) {
+        return Error{ErrorCode::kInvalidInput, "a ledger of " + std::to_string(size) +
+                                                   " bytes: expected at most " +
+                                                   std::to_string(kMostLedgerBytes)};
+    }
+    Descriptor fd(::memfd_create(kLedgerName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
+        ::ftruncate(fd.get(), static_cast<::off_t>(size)) != 0 ||
+        !write_at(fd.get(), &region, sizeof region, offsetof(abi::Ledger, region)) ||
+        ::fcntl(fd.get(), F_ADD_SEALS, kLedgerSeals) != 0) {
         return os::error_from_errno(errno, "memory for a ledger");
     }
     return fd;

@@ -20,7 +20,13 @@ namespace aliquot::guard_region {
 /// errors   kUnavailable: the kernel has none, or no descriptor
 Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals);
 
-/// The ledger of that region which most of these processes have, where they show it: as an open file
+/// For a guard whose kRegionAbi is not ours, which makes the content: zeros, and the region's number.
+/// size     of its ledger; up to kMostLedgerBytes
+/// errors   as above; kInvalidInput: the size
+Result<Descriptor> make_unmade_ledger(std::uint64_t region, std::uint64_t size);
+inline constexpr std::uint64_t kMostLedgerBytes = std::uint64_t{64} << 20U;
+
+/// The ledger of that region, of whatever kRegionAbi, which most of these processes have, where they show it: as an open file
 /// (which takes CAP_SYS_PTRACE, and of other users from Linux 5.14 on; CAP_DAC_READ_SEARCH before), or
 /// only mapped (CAP_SYS_ADMIN, of other users CAP_DAC_READ_SEARCH, too). Nobody is believed more than that the
 /// memory is of our kind and bears the region's number.

@@ -136,6 +136,33 @@ TEST(LedgerMemory, OfSeveralTheOneIsTakenThatMostHave) {
     EXPECT_EQ(inode_of(*found), inode_of(*right));
 }
 
+TEST(LedgerMemory, OfAnotherVersionIsFoundToo) {
+    const os::Root root("/");
+    constexpr std::uint64_t kBytes = 4096;
+    const auto memory = make_unmade_ledger(7, kBytes);
+    ASSERT_TRUE(memory) << memory.error().message;
+    struct stat status {};
+    ASSERT_EQ(::fstat(memory->get(), &status), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(status.st_size), kBytes);
+    EXPECT_NE(::ftruncate(memory->get(), 0), 0);
+    const Holder holder(*memory, false);
+    const std::array pids{holder.pid()};
+    const auto unmade = find_ledger_memory(root, pids, 7);
+    ASSERT_TRUE(unmade) << unmade.error().message;
+    EXPECT_EQ(inode_of(*unmade), inode_of(*memory));
+    // Its guard makes the content.
+    const std::array<std::uint64_t, 2> head{abi::kLedgerMagic,
+                                            kBytes << 32U | (abi::kRegionAbi + 1)};
+    ASSERT_EQ(::pwrite(memory->get(), head.data(), sizeof head, 0), 16);
+    const auto made = find_ledger_memory(root, pids, 7);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(inode_of(*made), inode_of(*memory));
+    EXPECT_FALSE(find_ledger_memory(root, pids, 8));
+    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{8}, kMostLedgerBytes + 1}) {
+        EXPECT_FALSE(make_unmade_ledger(7, size)) << size;
+    }
+}
+
 TEST(LedgerMemory, MemoryThatCanChangeItsSizeIsNotTaken) {
     const os::Root root("/");
     const Descriptor fd(::memfd_create("aliquot-ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING));

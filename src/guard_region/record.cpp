@@ -28,6 +28,7 @@ std::string to_text(const Record& record) {
     text += line("created-us", std::to_string(record.created_us));
     text += line("holder", record.holder);
     text += line("ledger", std::to_string(record.ledger));
+    text += line("ledger-bytes", std::to_string(record.ledger_bytes));
     for (const std::string& id : record.device_ids) text += line("device", id);
     for (const std::string& uuid : record.uuids) text += line("uuid", uuid);
     for (const std::string& group : record.groups) text += line("group", group);
@@ -56,10 +57,10 @@ Result<Record> parse_record(std::string_view text) {
         if (key == "device") record.device_ids.push_back(value);
         if (key == "uuid") record.uuids.push_back(value);
         if (key == "group") record.groups.push_back(value);
-        if (key == "ledger") {
-            const auto ledger = parse_number<decltype(record.ledger)>(value);
-            if (!ledger) return malformed;
-            record.ledger = *ledger;
+        if (key == "ledger" || key == "ledger-bytes") {
+            const auto number = parse_number<std::uint64_t>(value);
+            if (!number) return malformed;
+            (key == "ledger" ? record.ledger : record.ledger_bytes) = *number;
         }
         if (key != "created-us") continue;
         const auto created_us = parse_number<decltype(record.created_us)>(value);

@@ -20,6 +20,7 @@ struct Record {
     std::int64_t created_us = 0;          // Unix time; of two regions of a node never the same
     std::string holder;                   // "namespace/pod/container"; empty: not known yet
     std::uint64_t ledger = 0;             // Ledger::region of its ledger; 0: of an older agent
+    std::uint64_t ledger_bytes = 0;       // how large it is; 0: of an older agent
     std::vector<std::string> groups;      // control groups of its container, the last ones
     friend bool operator==(const Record&, const Record&) = default;
 };

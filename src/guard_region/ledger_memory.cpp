@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kLedgerName[] = "aliquot-ledger";
 constexpr std::size_t kMostFiles = 4096;  // of one process
-constexpr ::mode_t kAnyUser = 0666;
+constexpr ::mode_t kEveryonesMode = 0666;
 constexpr unsigned kLedgerSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 bool write_totals(int fd, std::span<const Totals> totals) {
@@ -172,7 +172,7 @@ void look_through(const os::Root& root, pid_t pid, const Descriptor& memory, std
 
 Result<Descriptor> make_ledger_memory(std::uint64_t region, std::span<const Totals> totals) {
     Descriptor fd(::memfd_create(kLedgerName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
+    if (!fd || ::fchmod(fd.get(), kEveryonesMode) != 0 ||
         ::ftruncate(fd.get(), sizeof(abi::Ledger)) != 0 || !write_totals(fd.get(), totals) ||
         !write_ledger_head(fd.get(), region) || ::fcntl(fd.get(), F_ADD_SEALS, kLedgerSeals) != 0) {
         return os::error_from_errno(errno, "memory for a ledger");
@@ -187,7 +187,7 @@ Result<Descriptor> make_unmade_ledger(std::uint64_t region, std::uint64_t size) 
                                                    std::to_string(kMostLedgerBytes)};
     }
     Descriptor fd(::memfd_create(kLedgerName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ::fchmod(fd.get(), kAnyUser) != 0 ||
+    if (!fd || ::fchmod(fd.get(), kEveryonesMode) != 0 ||
         ::ftruncate(fd.get(), static_cast<::off_t>(size)) != 0 ||
         !write_at(fd.get(), &region, sizeof region, offsetof(abi::Ledger, region)) ||
         ::fcntl(fd.get(), F_ADD_SEALS, kLedgerSeals) != 0) {

@@ -9,7 +9,7 @@ namespace aliquot::telemetry {
 namespace {
 
 /// For how many looks a container that holds a part may have run something that was not seen.
-constexpr unsigned kNewLooks = 2;
+constexpr unsigned kNewLooks = 10;
 
 Claim& claim_for(const pods::Owner& owner, const std::string& resource, Claims& claims) {
     const auto found = std::ranges::find_if(claims.list, [&](const Claim& one) {

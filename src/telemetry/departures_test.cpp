@@ -76,7 +76,7 @@ TEST_F(ChangingGpu, AContainerThatCameAndWentBetweenTwoLooksHasUsedWhatNobodyEls
     EXPECT_THAT(TestWorld::find(device, "short")->amounts.busy_ns, Optional(kSecond * 40 / 100));
     EXPECT_THAT(TestWorld::find(device, "old")->amounts.busy_ns, Optional(kSecond * 120 / 100));
     world.gpu_percent.reset();
-    world.seconds(10);
+    world.seconds(20);
     world.gpu_percent = 60;  // it holds its share for long by now: who knows who that is
     device = world.second();
     EXPECT_THAT(TestWorld::find(device, "short")->amounts.busy_ns, Optional(kSecond * 40 / 100));

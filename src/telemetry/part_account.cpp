@@ -62,9 +62,6 @@ std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t use
     return busy.busy_ns;
 }
 
-/// A sample covers about a sixth of a second: that much may be told a look late.
-constexpr std::uint64_t kLateNs = 200'000'000;
-
 /// Who may have used what nobody here has.
 std::vector<std::uint64_t> absent_weights(const Claims& claims, const std::vector<Use>& uses) {
     std::vector<std::uint64_t> weights;
@@ -85,11 +82,12 @@ void add_absent(const Claims& claims, std::uint64_t rest, std::vector<Use>& uses
     const auto absent = absent_weights(claims, uses);
     std::uint64_t all = claims.others_left_weight;
     for (const std::uint64_t one : absent) all += one;
+    // A sample that was not over when they left is told a look late.
+    const auto late = static_cast<std::uint64_t>(kSamplingPeriod.count());
     auto parts = divide(rest, absent, all);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Claim& claim = claims.list[i];
-        if (claim.late_weight != 0 && claim.left_weight == 0)
-            parts[i] = std::min(parts[i], kLateNs);
+        if (claim.late_weight != 0 && claim.left_weight == 0) parts[i] = std::min(parts[i], late);
         if (parts[i] == 0) continue;
         weights[i] += parts[i];
         uses[i].ns = weights[i];

@@ -13,7 +13,7 @@
 namespace aliquot::lint {
 namespace {
 
-bool has(const Value& node, std::string_view key) { return node.find(key) != nullptr; }
+bool holds(const Value& node, std::string_view key) { return node.find(key) != nullptr; }
 
 bool has_image(const Value& node, int depth = 0) {
     constexpr int kDeepest = 20;
@@ -40,7 +40,7 @@ bool has_patch_mark(const Value& node, int depth = 0) {
 bool is_chart_test(const Value& node) {
     const Value* tests = node.find("tests");
     return tests != nullptr && tests->is_sequence() &&
-           (has(node, "suite") || has(node, "templates"));
+           (holds(node, "suite") || holds(node, "templates"));
 }
 
 /// The schema of a custom resource is of no use to any rule, and most of the bytes of many trees.
@@ -110,7 +110,7 @@ int Adder::add(const Value& node, Role role, int holder) {
             name.find("patch") != std::string::npos || name.find("overlay") != std::string::npos;
         const bool partial = document_->gaps || has_patch_mark(node) ||
                              file_.blocks[static_cast<std::size_t>(block_)].patch ||
-                             (object.is_workload() && !has(node, "spec")) ||
+                             (object.is_workload() && !holds(node, "spec")) ||
                              (patch_file && object.is_workload());
         if (empty_workload || partial) object.role = Role::kPatch;
         object.stub = empty_workload && !partial;

@@ -154,8 +154,9 @@ void find_shadowed(Reader& reader, const std::vector<SharedResource>& resources,
                    std::string_view path);
 void read_root_resources(Reader& reader, const Value& node);
 
-/// What one configuration may have: a ConfigMap cannot hold more either.
-inline constexpr document::Limits kConfigLimits{.bytes = 1U << 20U, .nodes = 50'000};
+/// What one configuration may have: a ConfigMap cannot hold more bytes either, and while so many
+/// values are read they take 11 MB, which the agent has beside its work (50'000 would take 45).
+inline constexpr document::Limits kConfigLimits{.bytes = 1U << 20U, .nodes = 10'000};
 
 /// Reads a configuration whose YAML has been read: the documents of a file or a ConfigMap value.
 std::optional<Config> read_documents(Reader& reader, const std::vector<Value>& documents);

@@ -162,6 +162,26 @@ TEST(Config, NoInputIsTooMuch) {
     EXPECT_LT(long_value.findings.at(0).message.size(), 600U);
 }
 
+TEST(Config, MoreValuesThanTheAgentHasMemoryForAreRefused) {
+    const auto with_entries = [](unsigned count) {
+        std::string text = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n";
+        for (unsigned i = 0; i < count; ++i) {
+            text +=
+                "    - {name: nvidia.com/gpu, replicas: 2, devices: [" + std::to_string(i) + "]}\n";
+        }
+        return text;
+    };
+    const auto read = [](const std::string& text) {
+        return read_config("c.yaml", text, Compatibility::kStrict);
+    };
+    EXPECT_TRUE(read(with_entries(500)).config);
+    const auto refused = read(with_entries(5'000));
+    EXPECT_FALSE(refused.config);
+    ASSERT_FALSE(refused.findings.empty());
+    EXPECT_EQ(refused.findings.back().message,
+              "more than 10000 values (aliases count as what they name)");
+}
+
 TEST(ConfigRules, HaveIdsOnceAndStandInTheGuide) {
     const std::string guide = read_file("docs/guide/config.md");
     std::set<std::string_view> ids;

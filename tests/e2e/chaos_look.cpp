@@ -24,8 +24,13 @@ void ChaosNode::mend_what_is_due() {
             throw Broken("fix GPU " + std::to_string(gpu) + ": " + done.error().message);
         }
         trouble.since.reset();
-        trouble.ended = Clock::now();
+        end(trouble);
     }
+}
+
+void ChaosNode::end(Trouble& trouble) const {
+    trouble.ended = Clock::now();
+    trouble.ended_at = lived_;
 }
 
 std::string ChaosNode::owner_of(const std::string& device) const {
@@ -54,6 +59,10 @@ bool ChaosNode::may_be_unhealthy(const std::string& device) const {
 }
 
 void ChaosNode::look() {
+    constexpr milliseconds kStep{20};
+    const auto now = Clock::now();
+    lived_ += std::min(std::chrono::duration_cast<milliseconds>(now - looked_), kStep);
+    looked_ = now;
     mend_what_is_due();
     look_at_pods();
     look_at_devices();
@@ -104,7 +113,7 @@ void ChaosNode::look_at_devices() {
         // A fault that ended before anybody noticed may still be noticed: wait that long at least.
         if (!missing[gpu] && passed > milliseconds(2500)) {
             trouble = {};
-        } else if (missing[gpu] && passed > kRecovery) {
+        } else if (missing[gpu] && lived_ - trouble.ended_at > kRecovery) {
             throw Broken("GPU " + std::to_string(gpu) + " recovered " +
                          std::to_string(passed.count()) + " ms ago and is not offered again");
         } else if (missing[gpu]) {

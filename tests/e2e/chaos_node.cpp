@@ -85,7 +85,7 @@ ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed, milliseconds late)
     start_agent();
     if (sharing == Sharing::kMps) {
         // Until its daemon serves, a GPU is not healthy.
-        for (Trouble& trouble : troubles_) trouble.ended = Clock::now();
+        for (Trouble& trouble : troubles_) end(trouble);
     }
     settle();
 }
@@ -372,7 +372,7 @@ std::string ChaosNode::kill_daemon() {
     Trouble& trouble = troubles_[gpu];
     if (trouble.since || trouble.ended) return "GPU is broken already";
     ::kill(pid, SIGKILL);
-    trouble.ended = Clock::now();  // it is to come back by itself
+    end(trouble);  // it is to come back by itself
     return "MPS daemon of GPU " + std::to_string(gpu) + " killed";
 }
 

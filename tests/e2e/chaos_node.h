@@ -75,6 +75,7 @@ private:
     struct Trouble {
         std::optional<Clock::time_point> since;  // empty: none now
         std::optional<Clock::time_point> ended;  // and not yet offered again
+        std::chrono::milliseconds ended_at{0};   // of lived_
         std::optional<sim::Instance> where;      // only this MIG device
         Clock::time_point until;
     };
@@ -91,6 +92,7 @@ private:
     std::string cut_anew();
     std::string kill_daemon();
     void mend_what_is_due();
+    void end(Trouble& trouble) const;
     void look_at_pods();
     void look_at_devices();
     [[nodiscard]] std::string owner_of(const std::string& device) const;
@@ -105,10 +107,14 @@ private:
     std::unique_ptr<sim::Kubelet> kubelet_;
     std::optional<os::Process> agent_;
     std::map<std::string, Pod> pods_;
-    std::vector<Trouble> troubles_;  // by GPU
+    std::vector<Trouble> troubles_;                      // by GPU
     std::map<std::string, Clock::time_point> cut_away_;  // MIG devices, and when
     std::uint64_t admitted_ = 0;
     std::chrono::milliseconds slowest_{0};
+    /// Time as a machine gives it to us that may be too busy: a step between two looks counts as
+    /// what it should have been, so a process that gets no processor is not too late.
+    std::chrono::milliseconds lived_{0};
+    Clock::time_point looked_ = Clock::now();
 };
 
 }  // namespace aliquot::chaos

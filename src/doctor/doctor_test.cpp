@@ -3,11 +3,15 @@
 
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 
+#include "bundle/tree.h"
 #include "doctor/check.h"
 #include "doctor/fix.h"
 #include "doctor/judge.h"
+#include "doctor/report.h"
 #include "doctor/toml.h"
 #include "document/path.h"
 #include "findings/rule.h"
@@ -81,6 +85,57 @@ TEST(Fixes, LeaveAFileAloneThatChangedMeanwhile) {
     const auto done = apply({.id = "X", .path = "/etc/hostname", .before = "something else"},
                             os::Root("/nowhere"));
     EXPECT_FALSE(done);
+}
+
+Judged told(const char* id, Verdict verdict) { return {.id = id, .verdict = std::move(verdict)}; }
+
+TEST(FirstWarning, IsOneThatTellsMoreThanAdvice) {
+    Report report;
+    report.checks = {told("DRV001", ok("")), told("DRV010", warning("an old branch")),
+                     told("DRV011", warning("persistence mode is off"))};
+    ASSERT_NE(report.first_warning(), nullptr);
+    EXPECT_EQ(report.first_warning()->id, "DRV011");
+    report.checks.push_back(told("PERF001", warning("GPU 0 is throttled.")));
+    report.checks.push_back(told("PERF010", warning("a narrow link")));
+    EXPECT_EQ(report.first_warning()->id, "PERF001");
+    std::ostringstream text;
+    print_text(text, report, {});
+    EXPECT_NE(text.str().find("Nothing failed; look first at PERF001. GPU 0 is throttled."),
+              std::string::npos)
+        << text.str();
+    report.checks.push_back(told("NVML003", failed("a GPU fell off the bus")));
+    EXPECT_EQ(report.first_warning(), nullptr);
+}
+
+TEST(FirstWarning, IsNoneWhereAllIsWell) {
+    Report report;
+    report.checks = {told("DRV001", ok(""))};
+    EXPECT_EQ(report.first_warning(), nullptr);
+}
+
+/// A GPU asks for a reset; the kernel log may say why.
+std::string reset_message(const std::string& log) {
+    bundle::Tree tree;
+    tree.add_text("proc/driver/nvidia/version",
+                  "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  x\n");
+    tree.add_text("cmd/dmesg.txt", log);
+    tree.add_text("cmd/nvml.json",
+                  R"({"driver":"580.95.05","gpus":[{"index":0,"uuid":"GPU-1","name":"NVIDIA A100",)"
+                  R"("address":"0000:17:00.0","recovery_action":"GPU Reset"}]})");
+    const Report report = judge(facts_of(std::move(tree), {Target::Kind::kHost}));
+    const Judged* const reset = report.find("NVML004");
+    return reset == nullptr ? "" : reset->verdict.message;
+}
+
+TEST(Reset, IsToldWithTheErrorThatLedToIt) {
+    EXPECT_NE(reset_message("[1.0] NVRM: Xid (PCI:0000:17:00): 63, pid=1, x\n"
+                            "[1.1] NVRM: Xid (PCI:0000:17:00): 48, pid=1, DBE\n")
+                  .find("needs a reset (Xid 48, double-bit ECC error)"),
+              std::string::npos);
+    EXPECT_NE(reset_message("[1.1] NVRM: Xid (PCI:0000:27:00): 48, pid=1, DBE\n")
+                  .find("needs a reset (a row remapping is pending"),
+              std::string::npos)
+        << "another GPU's error";
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ constexpr unsigned kLanesMore = 128;         // so many make a batch longer by k
 constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one launch, measured alone
 constexpr std::uint64_t kLate = 10'000'000;  // before its batch, that work may have begun
 constexpr unsigned kSeveral = 64;            // batches after one of several threads
-constexpr std::uint64_t kLooksApart = 50'000;
-constexpr unsigned kMisses = 16;  // segments not done that are looked at
+constexpr unsigned kMisses = 16;             // segments not done that are looked at
 
 std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
 std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
@@ -28,12 +27,6 @@ std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 }  // namespace
 
 // ---- batches --------------------------------------------------------------------------------
-
-bool Meter::has_room() const {
-    return last_batch_ - first_batch_ < kBatches - 1 && tail_ - head_ <= kSegments - kTouched;
-}
-
-unsigned Meter::in_flight() const { return last_batch_ - first_batch_; }
 
 std::uint64_t Meter::overdue(std::uint64_t now) const {
     for (unsigned i = first_batch_; i != last_batch_; ++i) {
@@ -242,10 +235,6 @@ void Meter::close_soon(std::uint32_t unspent) {
         is_ending_ = true;
 }
 
-void Meter::note_copy() {
-    if (open_) batch(last_batch_).whole = true;
-}
-
 void Meter::note_let_in() {
     if (open_ && batch().let_in_ns == 0) batch(last_batch_).let_in_ns = kernel::now_ns();
 }
@@ -383,12 +372,6 @@ void Meter::finish(Batch& done) {
     adapt(done, cost);
     done.finished = true;
     while (first_batch_ != last_batch_ && batch(first_batch_).finished) ++first_batch_;
-}
-
-void Meter::harvest_sometimes(std::uint64_t now) {
-    if (has_several_lanes() && now - harvested_ns_ < kLooksApart) return;
-    harvest();
-    harvested_ns_ = now;
 }
 
 void Meter::harvest() {

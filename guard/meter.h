@@ -64,13 +64,15 @@ public:
     /// Another launch may join the open batch beyond its limit.
     bool make_room();
     /// There is room for another batch.
-    [[nodiscard]] bool has_room() const;
+    [[nodiscard]] bool has_room() const {
+        return in_flight() < kBatches - 1 && tail_ - head_ <= kSegments - kTouched;
+    }
     /// Of late the work was in more than one stream, so that it may run at once.
     [[nodiscard]] bool has_several_lanes() const {
         return static_cast<std::int32_t>(lanes_until_ - last_batch_) > 0;
     }
     /// Batches that are with the device, and what they are expected to take.
-    [[nodiscard]] unsigned in_flight() const;
+    [[nodiscard]] unsigned in_flight() const { return last_batch_ - first_batch_; }
     [[nodiscard]] std::uint64_t in_flight_ns() const { return expected_ns_; }
     /// What is in flight has taken so much longer than was reserved for it.
     [[nodiscard]] std::uint64_t overdue(std::uint64_t now) const;
@@ -86,7 +88,9 @@ public:
     /// The same, but not while another thread is about to launch: then when it has.
     void close_soon(std::uint32_t unspent);
     /// What was drawn last is a copy: the call may itself take as long as the device.
-    void note_copy();
+    void note_copy() {
+        if (open_) batch(last_batch_).whole = true;
+    }
     /// The launch that was drawn can be made now.
     void note_let_in();
     /// A single launch that was drawn for the lane has been made.
@@ -100,7 +104,12 @@ public:
     /// Settles what the device has done.
     void harvest();
     /// The same, not again and again where many lanes each have a little to look at.
-    void harvest_sometimes(std::uint64_t now);
+    void harvest_sometimes(std::uint64_t now) {
+        constexpr std::uint64_t kLooksApart = 50'000;
+        if (has_several_lanes() && now - harvested_ns_ < kLooksApart) return;
+        harvest();
+        harvested_ns_ = now;
+    }
     /// The program is about to wait, and no batch is open: it has launched nothing since the last.
     void note_wait();
     /// The program or the guard has waited: that is no pace of launches.

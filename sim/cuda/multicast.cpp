@@ -72,15 +72,18 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
     called(__func__);
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
     const std::lock_guard lock(physical_mutex());
-    const Physical* const object = object_of(handle);
-    const Physical* const bound = physical_of(memory);
+    Physical* const object = object_of(handle);
+    Physical* const bound = physical_of(memory);
     if (object == nullptr || bound == nullptr || bound->multicast || flags != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (object->devices < object->devices_wanted) return CUDA_ERROR_ILLEGAL_STATE;
     const bool inside = offset <= object->bytes && size <= object->bytes - offset &&
                         memory_offset <= bound->bytes && size <= bound->bytes - memory_offset;
-    return inside ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!inside) return CUDA_ERROR_INVALID_VALUE;
+    ++bound->mappings;
+    object->bound.emplace(offset, bound);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,
@@ -89,10 +92,22 @@ CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device,
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
     if (Driver::get().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     const std::lock_guard lock(physical_mutex());
-    const Physical* const object = object_of(handle);
+    Physical* const object = object_of(handle);
     const bool inside =
         object != nullptr && offset <= object->bytes && size <= object->bytes - offset;
-    return inside ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!inside) return CUDA_ERROR_INVALID_VALUE;
+    const Device* const of = Driver::get().device(device);
+    for (auto at = object->bound.lower_bound(offset);
+         at != object->bound.end() && at->first - offset < size;) {
+        Physical* const memory = at->second;
+        if (memory->device != of) {
+            ++at;
+            continue;
+        }
+        at = object->bound.erase(at);
+        drop_mapping(*memory);
+    }
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMulticastGetGranularity(size_t* granularity, const CUmulticastObjectProp* prop, int) {

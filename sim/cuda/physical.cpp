@@ -68,6 +68,7 @@ void end_if_over(Physical& physical) {
         return;
     }
     exported().erase(&physical);
+    for (const auto& [offset, memory] : physical.bound) drop_mapping(*memory);
     if (physical.device != nullptr && physical.device->contexts > 0) {
         physical.device->account.shrink(physical.bytes);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -26,6 +27,7 @@ struct Physical {
     bool multicast = false;  // stands for memory of several devices, has none itself
     unsigned devices = 0;    // of a multicast object: how many were added
     unsigned devices_wanted = 0;
+    std::multimap<std::uint64_t, Physical*> bound;  // to it, by offset: each holds a mapping
 };
 
 /// One lock for all of them.

@@ -43,6 +43,8 @@ void set_word(Settings& settings, const std::string& key, const std::string& val
         settings.memory = value;
     } else if (key == "gpus") {
         settings.gpus = static_cast<unsigned>(std::stoul(value));
+    } else if (key == "model") {
+        settings.model = value;
     } else if (key == "driver") {
         settings.driver = value;
     } else if (key == "region") {
@@ -92,7 +94,7 @@ GuardWorld::GuardWorld(const Settings& settings) : settings_(settings) {
     make_driver_folder();
     if (real_driver()) return;
     auto node = sim::Node::create(
-        scratch_.path() / "node", {.gpus = {{.model = "a2", .count = settings.gpus}}},
+        scratch_.path() / "node", {.gpus = {{.model = settings.model, .count = settings.gpus}}},
         fs::path(ALIQUOT_SIM_DIR) / "libnvidia-ml.so.1", fs::path(ALIQUOT_SIM_DIR) / "nvidia-smi");
     if (!node) give_up(node.error().message);
     node_ = std::make_unique<sim::Node>(*std::move(node));

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 struct Settings {
     std::string memory = "4Gi";
     unsigned gpus = 1;
+    std::string model = "a2";     // of the simulated GPUs
     std::string driver;           // "", "plain", "none"
     std::string region = "file";  // "none", "missing", "hami"
     std::string fail;             // "", "open", "closed", "both"

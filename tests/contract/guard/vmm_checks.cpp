@@ -310,4 +310,43 @@ void a_graph_that_does_not_fit_is_not_launched() {
     check_physical(kGi);
 }
 
+void memory_bound_to_a_multicast_object_is_counted() {
+    constexpr std::uint64_t kPiece = 128 * kMi;
+    constexpr unsigned kTries = 8;  // with a context beside them not all fit
+    start_cuda();
+    const std::uint64_t base = physical_used();
+    const std::uint64_t before = counted();
+    const auto is_in_the_books = [&](std::uint64_t bytes) {
+        (void)memory_view();
+        CHECK_EQ(physical_used() - base, bytes);
+        CHECK_EQ(counted() - before, bytes);
+    };
+    CUmulticastObjectProp wanted{};
+    wanted.numDevices = 1;
+    wanted.size = kTries * kPiece;
+    CUmemGenericAllocationHandle object = 0;
+    const CUresult made = CU(cuMulticastCreate)(&object, &wanted);
+    skip_when_unsupported(made, "cuMulticastCreate");
+    CHECK_OK(made);
+    CHECK_OK(CU(cuMulticastAddDevice)(object, 0));
+    const CUmemAllocationProp prop = memory_on(CU_MEM_LOCATION_TYPE_DEVICE, 0);
+    unsigned fit = 0;
+    for (unsigned i = 0; i < kTries; ++i) {
+        CUmemGenericAllocationHandle handle = 0;
+        const CUresult result = CU(cuMemCreate)(&handle, kPiece, &prop, 0);
+        if (result != CUDA_SUCCESS) CHECK_EQ(result, CUDA_ERROR_OUT_OF_MEMORY);
+        if (result != CUDA_SUCCESS) continue;
+        CHECK_EQ(i, fit);  // once there is no room, there is none
+        CHECK_OK(CU(cuMulticastBindMem)(object, i * kPiece, handle, 0, kPiece, 0));
+        CHECK_OK(CU(cuMemRelease)(handle));  // what is bound lives on
+        is_in_the_books(++fit * kPiece);
+    }
+    CHECK_GT(fit, 1U);
+    CHECK_LT(fit, kTries);
+    CHECK_OK(CU(cuMulticastUnbind)(object, 0, 0, kPiece));
+    is_in_the_books((fit - 1) * kPiece);
+    CHECK_OK(CU(cuMemRelease)(object));
+    is_in_the_books(0);
+}
+
 }  // namespace aliquot::guardkit::checks

@@ -6,9 +6,6 @@ namespace {
 
 constexpr std::uint64_t kQuickNs = 20'000;
 
-std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
-std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
-
 }  // namespace
 
 /// The marks around a batch tell the time from its first launch to the end of its last. In that is the

@@ -5,6 +5,9 @@
 
 namespace aliquot::guard {
 
+inline std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
+inline std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
+
 /// Of what a batch takes, its calls may take so much without a pause of the device to think of.
 constexpr std::uint64_t kHiddenPart = 16;
 

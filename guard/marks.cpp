@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the meter that is about the driver's events.
+// The part of the meter that is about the driver's events, and what they tell of the work between them.
 #include "guard/kernel.h"
 #include "guard/lane.h"
 #include "guard/meter.h"
@@ -7,6 +7,13 @@
 
 namespace aliquot::guard {
 namespace {
+
+constexpr std::uint64_t kMarkNs = 2'000;  // until an idle device passes a mark
+
+/// Its lane had nothing left to do when its end was marked.
+bool was_idle(const Segment& segment) {
+    return segment.end->at_ns <= segment.end->recorded_ns + kMarkNs;
+}
 
 /// Makes a context the current one while it lives: default streams and events are of that.
 class Current {
@@ -100,6 +107,59 @@ void Meter::locate(Mark& mark) {
         mark.at_ns = anchor_->at_ns + static_cast<std::uint64_t>(ns);
     else
         mark.at_ns = mark.recorded_ns;
+}
+
+/// When a segment began: the call that launched it takes effect in its middle, as far as anybody can
+/// tell.
+std::uint64_t Meter::begin_of(const Segment& segment) const {
+    const std::uint64_t at = segment.start->at_ns;
+    return segment.called_ns == 0 ? at : most(at, segment.called_ns + call_ns_ / 2);
+}
+
+/// When a segment ended. A lane that was idle when its end was marked, which may be long after its last
+/// launch where other lanes have work too, has been so since about as long as one launch takes after
+/// that, or as all of them take one after the other.
+std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
+    const std::uint64_t at = segment.end->at_ns;
+    const bool is_told = whole.several && whole.closing_ns != 0;
+    if (!was_idle(segment) || !(is_told || segment.late) || alone_ns_ == 0) return at;
+    if (segment.late) return least(at, begin_of(segment) + segment.launches * alone_ns_);
+    const bool is_known = !whole.many && segment.made_ns != 0;
+    const std::uint64_t after_last = (is_known ? segment.made_ns : whole.closing_ns) + alone_ns_;
+    const std::uint64_t in_a_row =
+        begin_of(segment) + (is_known ? segment.launches : 1) * alone_ns_;
+    return least(at, most(after_last, in_a_row));
+}
+
+/// How much of a segment other processes of this container have paid for.
+std::uint64_t Meter::shared_of(const Segment& segment, std::uint64_t begin, std::uint64_t end) {
+    // Not a pause before a mark that came late: others may have run then.
+    if (was_idle(segment) && alone_ns_ != 0)
+        end = most(begin, least(end, begin + segment.launches * alone_ns_));
+    return end - begin - BusyRun(g_ledger.totals(place_).busy_run).add(begin, end);
+}
+
+void Meter::settle(Segment& segment) {
+    std::int64_t ns = 0;
+    Batch& whole = batch(segment.batch);
+    locate(*segment.start);
+    if (!elapsed(*segment.start, *segment.end, ns)) {
+        g_ledger.remark(place_, abi::kRemarkNoTiming);
+    } else if (ns > 0) {
+        segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
+        const std::uint64_t begin = begin_of(segment);
+        const std::uint64_t end = end_of(segment, whole);
+        whole.idle = whole.idle || was_idle(segment);
+        const std::uint64_t fresh = busy_.add(begin, end);
+        whole.busy_ns += fresh;
+        whole.shared_ns += fresh - least(fresh, end - begin - shared_of(segment, begin, end));
+        if (end > begin) whole.longest_ns = most(whole.longest_ns, end - begin);
+    }
+    release(segment.start);
+    release(segment.end);
+    segment.settled = true;
+    --whole.segments;
+    if (whole.closed && whole.segments == 0) finish(whole);
 }
 
 void Meter::drop(Lane& lane) {

@@ -13,16 +13,12 @@ constexpr std::uint64_t kBatchNs = 1'000'000;  // GPU time of one batch
 constexpr std::uint32_t kMostLaunches = 256;
 constexpr std::uint32_t kMostOfLane = 64;    // of each lane, where a batch goes over many
 constexpr std::uint64_t kHiddenNs = 50'000;  // that a batch may hide: its launches take no longer
-constexpr std::uint64_t kMarkNs = 2'000;     // until an idle device passes a mark
 constexpr std::uint64_t kLaneHiddenNs = 16'000;
 constexpr unsigned kLanesMore = 128;         // so many make a batch longer by kBatchNs
 constexpr std::uint32_t kSingle = 16;        // every so many-th batch is one launch, measured alone
 constexpr std::uint64_t kLate = 10'000'000;  // before its batch, that work may have begun
 constexpr unsigned kSeveral = 64;            // batches after one of several threads
 constexpr unsigned kMisses = 16;             // segments not done that are looked at
-
-std::uint64_t least(std::uint64_t a, std::uint64_t b) { return a < b ? a : b; }
-std::uint64_t most(std::uint64_t a, std::uint64_t b) { return a > b ? a : b; }
 
 }  // namespace
 
@@ -274,64 +270,6 @@ void Meter::note_wait() {
 void Meter::note_pause() { left_ns_ = kernel::now_ns(); }
 
 // ---- what was done --------------------------------------------------------------------------
-
-/// Its lane had nothing left to do when its end was marked.
-bool was_idle(const Segment& segment) {
-    return segment.end->at_ns <= segment.end->recorded_ns + kMarkNs;
-}
-
-/// When a segment began: the call that launched it takes effect in its middle, as far as anybody can
-/// tell.
-std::uint64_t Meter::begin_of(const Segment& segment) const {
-    const std::uint64_t at = segment.start->at_ns;
-    return segment.called_ns == 0 ? at : most(at, segment.called_ns + call_ns_ / 2);
-}
-
-/// When a segment ended. A lane that was idle when its end was marked, which may be long after its last
-/// launch where other lanes have work too, has been so since about as long as one launch takes after
-/// that, or as all of them take one after the other.
-std::uint64_t Meter::end_of(const Segment& segment, const Batch& whole) const {
-    const std::uint64_t at = segment.end->at_ns;
-    const bool is_told = whole.several && whole.closing_ns != 0;
-    if (!was_idle(segment) || !(is_told || segment.late) || alone_ns_ == 0) return at;
-    if (segment.late) return least(at, begin_of(segment) + segment.launches * alone_ns_);
-    const bool is_known = !whole.many && segment.made_ns != 0;
-    const std::uint64_t after_last = (is_known ? segment.made_ns : whole.closing_ns) + alone_ns_;
-    const std::uint64_t in_a_row =
-        begin_of(segment) + (is_known ? segment.launches : 1) * alone_ns_;
-    return least(at, most(after_last, in_a_row));
-}
-
-/// How much of a segment other processes of this container have paid for.
-std::uint64_t Meter::shared_of(const Segment& segment, std::uint64_t begin, std::uint64_t end) {
-    // Not a pause before a mark that came late: others may have run then.
-    if (was_idle(segment) && alone_ns_ != 0)
-        end = most(begin, least(end, begin + segment.launches * alone_ns_));
-    return end - begin - BusyRun(g_ledger.totals(place_).busy_run).add(begin, end);
-}
-
-void Meter::settle(Segment& segment) {
-    std::int64_t ns = 0;
-    Batch& whole = batch(segment.batch);
-    locate(*segment.start);
-    if (!elapsed(*segment.start, *segment.end, ns)) {
-        g_ledger.remark(place_, abi::kRemarkNoTiming);
-    } else if (ns > 0) {
-        segment.end->at_ns = segment.start->at_ns + static_cast<std::uint64_t>(ns);
-        const std::uint64_t begin = begin_of(segment);
-        const std::uint64_t end = end_of(segment, whole);
-        whole.idle = whole.idle || was_idle(segment);
-        const std::uint64_t fresh = busy_.add(begin, end);
-        whole.busy_ns += fresh;
-        whole.shared_ns += fresh - least(fresh, end - begin - shared_of(segment, begin, end));
-        if (end > begin) whole.longest_ns = most(whole.longest_ns, end - begin);
-    }
-    release(segment.start);
-    release(segment.end);
-    segment.settled = true;
-    --whole.segments;
-    if (whole.closed && whole.segments == 0) finish(whole);
-}
 
 void Meter::adapt(const Batch& done, const Cost& cost) {
     if (done.launches == 0) return;

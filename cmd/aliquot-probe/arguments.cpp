@@ -15,8 +15,9 @@ constexpr unsigned kMostGpus = 256;
 constexpr unsigned kMostHoldSeconds = 3600;
 constexpr std::uint64_t kLeastMemory = 16ULL << 20U;
 
-constexpr std::array<std::string_view, 4> kWithValue{"--expect-gpus", "--expect-memory",
-                                                     "--shared-by", "--hold"};
+constexpr unsigned kMostWorkSeconds = 60;
+constexpr std::array<std::string_view, 6> kWithValue{
+    "--expect-gpus", "--expect-memory", "--shared-by", "--hold", "--work", "--seconds"};
 
 Error wrong(std::string_view option, std::string_view text, std::string_view expected) {
     return {ErrorCode::kInvalidInput, std::string(option) + ": '" + std::string(text) +
@@ -48,6 +49,17 @@ Result<Done> take(Arguments& arguments, std::string_view option, std::string_vie
         arguments.time_slices = mechanism == grant::Mechanism::kTimeSlicing;
         return Done{};
     }
+    if (option == "--work") {
+        if (text != "cpu" && text != "cuda") return wrong(option, text, "cpu or cuda");
+        arguments.work = text == "cpu" ? Arguments::Work::kCpu : Arguments::Work::kGpu;
+        return Done{};
+    }
+    if (option == "--seconds") {
+        const auto seconds = number(text, kMostWorkSeconds);
+        if (seconds.value_or(0) == 0) return wrong(option, text, "seconds, 1 to 60");
+        arguments.work_seconds = *seconds;
+        return Done{};
+    }
     const auto bytes = k8s::parse_bytes(text);
     if (!bytes || *bytes < kLeastMemory) return wrong(option, text, "memory, 16Mi or more");
     arguments.expect_memory_bytes = *bytes;
@@ -63,6 +75,9 @@ const char* const kHelp =
     "  --expect-memory SIZE   the share of one GPU, as 3839Mi: more must be refused\n"
     "  --shared-by MECHANISM  none, time-slicing, memory, mps or mig; time slices limit no memory\n"
     "  --hold SECONDS         stay on the GPU so long after the answer, or until SIGTERM\n"
+    "  --work cpu|cuda        compute for a while instead, and print how long 1000 rounds take:\n"
+    "                         what aliquot bench runs\n"
+    "  --seconds N            of --work (2)\n"
     "  --version              print the version\n\n"
     "Prints one JSON object: driver, gpus, visible, arithmetic, share, problem.\n"
     "Exit code 0: all well; 1: something is not; 2: wrong words; 3: there is no GPU or no driver "
@@ -92,7 +107,8 @@ Result<Arguments> read_arguments(std::span<const char* const> words) {
         if (!known) {
             return Error{ErrorCode::kInvalidInput,
                          "there is no option '" + std::string(option) +
-                             "'; expected --expect-gpus, --expect-memory, --shared-by or --hold"};
+                             "'; expected --expect-gpus, --expect-memory, --shared-by, "
+                             "--hold, --work or --seconds"};
         }
         if (!value && i + 1 == words.size()) {
             return Error{ErrorCode::kInvalidInput, std::string(option) + " needs a value"};

@@ -51,6 +51,15 @@ DONE:
 }
 )ptx";
 
+Operands operands(std::uint32_t count) {
+    Operands made{std::vector<float>(count), std::vector<float>(count)};
+    for (std::uint32_t i = 0; i < count; ++i) {
+        made.a[i] = 0.1F + static_cast<float>(i % 1013) * 1.37F;
+        made.b[i] = -3.0F + static_cast<float>(i % 911) * 0.011F;
+    }
+    return made;
+}
+
 std::vector<std::uint32_t> expected_result(const std::vector<float>& a,
                                            const std::vector<float>& b) {
     std::vector<std::uint32_t> result(a.size());

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "cmd/aliquot-probe/probe.h"
+#include "cmd/aliquot-probe/work.h"
 
 namespace {
 
@@ -16,6 +17,19 @@ void hold(unsigned seconds) {
     ::sigaddset(&ends, SIGTERM);
     ::sigaddset(&ends, SIGINT);
     (void)::sigtimedwait(&ends, nullptr, &limit);
+}
+
+/// Prints the line that aliquot bench reads.
+int measure(const aliquot::probe::Arguments& asked) {
+    constexpr int kFailed = 1;
+    constexpr double kRounds = 1000;
+    const auto speed = aliquot::probe::work(asked.work, asked.work_seconds);
+    if (!speed) {
+        std::fprintf(stderr, "aliquot-probe: %s\n", speed.error().message.c_str());
+        return kFailed;
+    }
+    std::printf("ALIQUOT_BENCH_SECONDS=%.9f\n", kRounds / *speed);
+    return 0;
 }
 
 }  // namespace
@@ -33,6 +47,7 @@ int main(int count, char** words) {
                    stdout);
         return 0;
     }
+    if (asked->work != aliquot::probe::Arguments::Work::kNone) return measure(*asked);
     // As the first process of a container we would otherwise not hear SIGTERM.
     sigset_t ends{};
     ::sigemptyset(&ends);

@@ -68,12 +68,7 @@ Result<SeenGpu> describe(const Cuda& cuda, int index, CUdevice device) {
 
 /// Runs the kernel over `count` elements. The index of the first wrong one, or `count`.
 Result<std::size_t> first_wrong(const Cuda& cuda, std::uint32_t count) {
-    std::vector<float> a(count);
-    std::vector<float> b(count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        a[i] = 0.1F + static_cast<float>(i % 1013) * 1.37F;
-        b[i] = -3.0F + static_cast<float>(i % 911) * 0.011F;
-    }
+    const auto [a, b] = operands(count);
     const std::size_t bytes = std::size_t{count} * sizeof(float);
     const Block first(cuda, bytes);
     const Block second(cuda, bytes);

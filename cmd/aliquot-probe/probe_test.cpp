@@ -35,6 +35,12 @@ TEST(ProbeArguments, AreRead) {
     EXPECT_FALSE(all->time_slices);
     EXPECT_TRUE(read({"--shared-by", "time-slicing"})->time_slices);
     EXPECT_TRUE(read({"-h"})->help);
+    EXPECT_EQ(read({})->work, Arguments::Work::kNone);
+    const auto work = read({"--work", "cuda", "--seconds=7"});
+    ASSERT_TRUE(work) << work.error().message;
+    EXPECT_EQ(work->work, Arguments::Work::kGpu);
+    EXPECT_EQ(work->work_seconds, 7U);
+    EXPECT_EQ(read({"--work", "cpu"})->work, Arguments::Work::kCpu);
 }
 
 TEST(ProbeArguments, ThatAreWrongAreRefusedByName) {
@@ -46,7 +52,10 @@ TEST(ProbeArguments, ThatAreWrongAreRefusedByName) {
         {{"--expect-memory", "1Mi"}, "16Mi or more"},
         {{"--shared-by", "luck"}, "expected none, time-slicing"},
         {{"--hold", "-1"}, "--hold: '-1'"},
-        {{"--hold", "4000"}, "at most 3600"}};
+        {{"--hold", "4000"}, "at most 3600"},
+        {{"--work", "tpu"}, "--work: 'tpu'"},
+        {{"--seconds", "61"}, "seconds, 1 to 60"},
+        {{"--seconds", "0"}, "--seconds: '0'"}};
     for (const auto& [words, part] : cases) {
         const auto read = read_arguments(words);
         ASSERT_FALSE(read) << part;

@@ -108,7 +108,7 @@ std::optional<Error> does_not_fit(const RunRequest& request, const std::vector<R
                      k8s::bytes_text(request.device_memory_bytes) + others + " of it: " +
                      k8s::bytes_text(request.device_memory_bytes -
                                      std::min(request.device_memory_bytes, taken)) +
-                     " is left; --overcommit runs it all the same"};
+                     " is left"};
 }
 
 }  // namespace

@@ -1,39 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected speed. With n busy sharers each gets 1/n of the time: speedup_n = s / n x (1 - overhead).
 #include <algorithm>
-#include <array>
 
 #include "base/number.h"
 #include "base/units.h"
+#include "plan/known_work.h"
 #include "plan/mig.h"
 #include "plan/steps.h"
 
 namespace aliquot::plan {
 namespace {
-
-/// What is known of one kind of work: seconds on a CPU, and on an A2 alone.
-struct KnownWork {
-    std::array<std::string_view, 4> words;  // parts of a workload's name
-    std::string_view work;
-    double cpu_from = 0;
-    double cpu_to = 0;
-    double gpu_from = 0;
-    double gpu_to = 0;
-};
-
-constexpr std::array<KnownWork, 2> kKnown{
-    {{{"kokoro", "tts", "piper", "speech-synthesis"}, "10 s of speech made", 3, 5, 0.5, 1},
-     {{"whisper", "stt", "speaches", "transcri"}, "1 min of speech read", 10, 20, 2, 4}}};
-constexpr double kKnownSpeedup = 5;
-
-const KnownWork* known_work(const std::string& name) {
-    for (const KnownWork& known : kKnown) {
-        for (const std::string_view word : known.words) {
-            if (name.find(word) != std::string::npos) return &known;
-        }
-    }
-    return nullptr;
-}
 
 std::string seconds(double from, double to) {
     return decimal_text(from) + " to " + decimal_text(to) + " s";

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <ostream>
-#include <thread>
 
 #include "base/units.h"
 #include "cli/commands.h"
-#include "cli/host/driver_choice.h"
 #include "cli/host/guarded_process.h"
-#include "cli/host/run_device.h"
+#include "cli/host/guarded_share.h"
 #include "command_line/command.h"
-#include "guard_region/config_file.h"
-#include "guard_region/guard_library.h"
-#include "guard_region/meter.h"
-#include "guard_region/runs.h"
-#include "guard_region/status.h"
 #include "k8s/memory_amount.h"
-#include "nvml/driver.h"
-#include "os/clock.h"
-#include "os/root.h"
 
 namespace aliquot::cli {
 namespace {
@@ -31,8 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr int kNotExecutable = 126;  // as shells, env and timeout say it
 constexpr int kNoSuchProgram = 127;
-constexpr std::chrono::milliseconds kBetweenLooks{500};
-constexpr std::chrono::milliseconds kDriverDeadline{2000};
 
 struct RunOptions {
     std::string memory;
@@ -49,113 +35,32 @@ struct RunOptions {
 
 /// Everything that a run has, in the order in which it is made.
 struct Session {
-    os::Root host{"/"};
-    std::unique_ptr<nvml::Driver> driver;
+    GuardedHost host;
     RunDevice device;
-    fs::path library;
-    std::optional<guard_region::Reservation> reservation;
-    std::optional<guard_region::ConfigFile> config;
-    std::optional<guard_region::LedgerFile> ledger;
-    fs::path node_page;
-    // From look to look: what a process holds is known from two that follow each other.
-    std::unique_ptr<guard_region::HostProcesses> processes;
-    std::unique_ptr<guard_region::Meter> meter;
+    std::optional<GuardedShare> share;
 };
-
-Result<guard_region::Limits> limits_of(const RunOptions& words, const RunDevice& device) {
-    guard_region::Limits limits{.uuid = device.uuid,
-                                .context_bytes = device.context_bytes,
-                                .cap_ppm = words.compute * guard_region::kPpmPerPercent,
-                                .weight = words.weight};
-    if (!words.memory.empty()) {
-        const auto bytes = k8s::parse_bytes(words.memory);
-        if (!bytes) return bytes.error();
-        limits.memory_bytes = *bytes;
-    }
-    return limits;
-}
-
-Result<fs::path> find_library(const RunOptions& words, const Context& context) {
-    fs::path library = words.guard_library.empty() ? context.program_directory.parent_path() /
-                                                         "lib" / guard_region::kLibraryFile
-                                                   : fs::absolute(words.guard_library);
-    if (::access(library.c_str(), R_OK) != 0) {
-        return os::error_from_errno(errno, library.native()).during("the guard's library");
-    }
-    // LD_PRELOAD is a list with these between its elements.
-    if (library.native().find_first_of(" :") != std::string::npos) {
-        return Error{ErrorCode::kInvalidInput,
-                     library.native() + ": a blank or colon in this path cannot be preloaded"};
-    }
-    return library;
-}
 
 /// Makes what the guard needs. Its failures are what --fail is about.
 Result<Done> prepare(const RunOptions& words, const Context& context,
                      const std::map<std::string, std::string>& environment, Session& session) {
-    auto library = find_library(words, context);
-    if (!library) return std::move(library).error();
-    session.library = *std::move(library);
-    nvml::DriverOptions options = driver_options_below_root(words.driver);
-    options.deadline = kDriverDeadline;
-    auto driver = nvml::Driver::open(session.host, options);
-    if (!driver) return std::move(driver).error();
-    session.driver = *std::move(driver);
-    const auto inventory = session.driver->enumerate(gpu::Links::kLeaveOut);
-    if (!inventory) return inventory.error();
-    const auto place = guard_region::Runs::usual_place(environment);
-    if (!place) return place.error();
-    const guard_region::Runs runs(*place);
-    auto device = choose_device(words.gpu, devices_of(*inventory), environment, runs.list());
+    auto host = open_guarded_host(words.driver, words.guard_library, context.program_directory,
+                                  environment);
+    if (!host) return std::move(host).error();
+    session.host = *std::move(host);
+    auto device =
+        choose_device(words.gpu, session.host.devices, environment, session.host.runs->list());
     if (!device) return std::move(device).error();
     session.device = *std::move(device);
-    const auto limits = limits_of(words, session.device);
-    if (!limits) return limits.error();
-    auto reservation =
-        runs.reserve({.settings = {.container = fs::path(words.command.front()).filename(),
-                                   .fail_open = words.fail == "open",
-                                   .devices = {*limits}},
-                      .device_memory_bytes = session.device.memory_bytes,
-                      .overcommit = words.overcommit});
-    if (!reservation) return std::move(reservation).error();
-    session.reservation.emplace(*std::move(reservation));
-    auto config = guard_region::ConfigFile::open(session.reservation->config());
-    if (!config) return std::move(config).error();
-    session.config.emplace(*std::move(config));
-    auto ledger = guard_region::LedgerFile::open(session.reservation->ledger());
-    if (!ledger) return std::move(ledger).error();
-    session.ledger.emplace(*std::move(ledger));
-    session.node_page = runs.node_page();
+    auto share = make_share(session.host, session.device,
+                            {.memory = words.memory,
+                             .compute = words.compute,
+                             .weight = words.weight,
+                             .program = fs::path(words.command.front()).filename(),
+                             .fail_open = words.fail == "open",
+                             .overcommit = words.overcommit});
+    if (!share) return std::move(share).error();
+    session.share.emplace(*std::move(share));
     return Done{};
-}
-
-void prepend(std::map<std::string, std::string>& environment, const char* name,
-             const std::string& value) {
-    std::string& old = environment[name];
-    old = old.empty() ? value : value + ":" + old;
-}
-
-void guard_environment(const RunOptions& words, const Session& session,
-                       std::map<std::string, std::string>& environment) {
-    environment["CUDA_VISIBLE_DEVICES"] = session.device.uuid;
-    environment["ALIQUOT_GUARD_CONFIG"] = session.reservation->config();
-    environment["ALIQUOT_GUARD_REGION"] = session.reservation->ledger();
-    environment["ALIQUOT_GUARD_NODE"] = session.node_page;
-    prepend(environment, "LD_PRELOAD", session.library.native());
-    point_at_node(words.driver, environment);
-}
-
-guard_region::Reading look(Session& session) {
-    if (!session.meter) {
-        session.processes = std::make_unique<guard_region::HostProcesses>(session.host);
-        session.meter = std::make_unique<guard_region::Meter>(*session.driver, *session.processes);
-    }
-    const std::array<guard_region::Metered, 1> regions{{{.id = "run",
-                                                         .ledger = &*session.ledger,
-                                                         .config = &*session.config,
-                                                         .uuids = {session.device.uuid},
-                                                         .by_mount = false}}};
-    return std::move(session.meter->look(regions).front());
 }
 
 std::string seconds_text(std::uint64_t ns) {
@@ -165,16 +70,12 @@ std::string seconds_text(std::uint64_t ns) {
 }
 
 void report(std::ostream& err, const Session& session) {
-    guard_region::Reading reading;
-    auto ledger = session.ledger->read();
-    if (!ledger) {
-        err << "aliquot: " << ledger.error().message << '\n';
+    const auto usage = usage_of(*session.share, session.device);
+    if (!usage) {
+        err << "aliquot: " << usage.error().message << '\n';
         return;
     }
-    reading.ledger = *std::move(ledger);
-    const auto status = guard_region::make_status({.uuids = {session.device.uuid}},
-                                                  session.config->settings(), reading);
-    const guard_region::DeviceStatus& device = status.devices.front();
+    const guard_region::DeviceStatus& device = *usage;
     err << "aliquot: GPU " << session.device.index << " (" << session.device.model << "): peak "
         << k8s::bytes_text(device.peak_bytes);
     if (device.limits.memory_bytes != 0)
@@ -213,26 +114,21 @@ void run(Context& context, const RunOptions& words) {
         const bool wrong_word = prepared.error().code == ErrorCode::kInvalidInput;
         const bool too_much = prepared.error().code == ErrorCode::kConflict;
         if (wrong_word || too_much || words.fail != "open") {
-            return fail(context, wrong_word ? kUsage : kCouldNotRun, prepared.error().message);
+            return fail(
+                context, wrong_word ? kUsage : kCouldNotRun,
+                prepared.error().message + (too_much ? "; --overcommit runs it all the same" : ""));
         }
         context.err << "aliquot: " << prepared.error().message << "; running without limits\n";
     } else {
-        guard_environment(words, session, environment);
-        session.config->beat();
+        add_guard(session.host, session.device, *session.share, environment);
+        point_at_node(words.driver, environment);
+        session.share->config.beat();
     }
     context.out.flush();
-    std::jthread measuring;
-    if (guarded) {
-        measuring = std::jthread([&session](const std::stop_token& stop) {
-            os::SystemClock clock;
-            while (clock.sleep_for(kBetweenLooks, stop)) look(session);
-        });
-    }
+    std::optional<ShareWatch> watch;
+    if (guarded) watch.emplace(session.host, session.device, std::vector{&*session.share});
     const auto exit = run_in_front({.argv = words.command, .environment = environment});
-    if (measuring.joinable()) {
-        measuring.request_stop();
-        measuring.join();
-    }
+    watch.reset();
     if (!exit) return fail(context, code_of(exit.error()), exit.error().message);
     if (guarded && words.verbose) report(context.err, session);
     context.exit_code = exit->code;

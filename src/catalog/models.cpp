@@ -67,6 +67,8 @@ KnownModel model_of(const std::vector<std::string_view>& row) {
     model.working_mib = count_of(row[11]);
     model.item_mib = count_of(row[12]);
     model.shipped_gib = number_of(row[13]);
+    model.windowed_layers = count_of(row[14]);
+    model.window_tokens = count_of(row[15]);
     return model;
 }
 

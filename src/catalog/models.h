@@ -19,11 +19,13 @@ struct KnownModel {
     unsigned hidden = 0;
     unsigned heads = 0;
     unsigned kv_heads = 0;
-    unsigned kv_width = 0;     // values that one token leaves in the cache per layer
-    unsigned context = 0;      // longest, in tokens
-    unsigned working_mib = 0;  // estimate: beside the weights, CUDA context included
-    unsigned item_mib = 0;     // estimate: for each further item of a batch
-    double shipped_gib = 0;    // its weight files, where its maker stores neither 16 nor 32 bits
+    unsigned kv_width = 0;         // values that one token leaves in the cache per layer
+    unsigned context = 0;          // longest, in tokens
+    unsigned working_mib = 0;      // estimate: beside the weights, CUDA context included
+    unsigned item_mib = 0;         // estimate: for each further item of a batch
+    unsigned windowed_layers = 0;  // those that remember the last `window_tokens` tokens only
+    unsigned window_tokens = 0;
+    double shipped_gib = 0;  // its weight files, where its maker stores neither 16 nor 32 bits
 };
 
 std::span<const KnownModel> known_models();

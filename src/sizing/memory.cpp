@@ -63,20 +63,38 @@ std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
     return how + (dtype == Dtype::kInt4 ? " with 10 % for scales)" : ")");
 }
 
+/// "32 layers x 2048 values x 2 B = 128 KiB per token x 4096 tokens", or with layers of a window
+std::string cache_arithmetic(const ModelShape& shape, double bytes_per_value, double context) {
+    const double per_layer = shape.kv_width * bytes_per_value;
+    const std::string values =
+        decimal_text(shape.kv_width) + " values x " + decimal_text(bytes_per_value) + " B";
+    if (shape.windowed_layers == 0 || context <= shape.window_tokens) {
+        return std::to_string(shape.layers) + " layers x " + values + " = " +
+               decimal_text(shape.layers * per_layer / kMibPerGib) + " KiB per token x " +
+               decimal_text(context) + " tokens";
+    }
+    return values + " = " + decimal_text(per_layer / kMibPerGib) + " KiB per token and layer x (" +
+           std::to_string(shape.layers - shape.windowed_layers) + " layers x " +
+           decimal_text(context) + " tokens + " + std::to_string(shape.windowed_layers) +
+           " layers x their window of " + std::to_string(shape.window_tokens) + ")";
+}
+
 void add_cache(Need& need, const ModelShape& shape, const Load& load) {
     if (!shape.has_cache()) return;
     const double bytes_per_value =
         load.cache_dtype == Dtype::kInt8 || load.cache_dtype == Dtype::kFp8
             ? 1
             : bytes_per_parameter(load.cache_dtype);
-    const double per_token = shape.layers * shape.kv_width * bytes_per_value;
-    const double bytes = per_token * need.context * load.batch;
+    const double windowed = shape.windowed_layers;
+    const double kept = shape.windowed_layers == 0
+                            ? need.context
+                            : std::min<double>(need.context, shape.window_tokens);
+    const double tokens = (shape.layers - windowed) * need.context + windowed * kept;
+    const double bytes = tokens * shape.kv_width * bytes_per_value * load.batch;
     // More GPUs than heads in the cache keep copies.
     const double parts = std::min<double>(load.gpus, std::max(1U, shape.kv_heads));
     add(need, "cache", bytes, bytes / parts,
-        std::to_string(shape.layers) + " layers x " + decimal_text(shape.kv_width) + " values x " +
-            decimal_text(bytes_per_value) + " B = " + decimal_text(per_token / kMibPerGib) +
-            " KiB per token x " + decimal_text(need.context) + " tokens x batch " +
+        cache_arithmetic(shape, bytes_per_value, need.context) + " x batch " +
             decimal_text(load.batch));
 }
 

@@ -42,6 +42,23 @@ TEST(Memory, OfTheCacheIsExact) {
     EXPECT_DOUBLE_EQ(cache("llama-3-70b", 8192), 2.5);
 }
 
+TEST(Memory, OfTheCacheIsThatOfTheWindowInLayersWithOne) {
+    // 10 layers x 131072 tokens + 52 x 1024, 4096 values of 2 bytes each
+    EXPECT_DOUBLE_EQ(cache("gemma-3-27b", 131072), (10 * 131072 + 52 * 1024) * 8192.0 / kGib);
+    EXPECT_DOUBLE_EQ(cache("gemma-3-27b", 512), 62 * 512 * 8192.0 / kGib);  // shorter than a window
+    EXPECT_DOUBLE_EQ(cache("gpt-oss-20b", 131072), (12 * 131072 + 12 * 128) * 2048.0 / kGib);
+    Load load;
+    load.context = 32768;
+    for (const Term& term : estimate("gemma-3-27b", load).terms) {
+        if (term.name != "cache") continue;
+        EXPECT_EQ(term.arithmetic.substr(0, term.arithmetic.find(" =")), "4096 values x 2 B");
+        EXPECT_NE(term.arithmetic.find("(10 layers x 32768 tokens + 52 layers x their window of "
+                                       "1024) x batch 1 = "),
+                  std::string::npos)
+            << term.arithmetic;
+    }
+}
+
 TEST(Memory, OfInferenceIsWeightsAFifthAndTheCache) {
     Load load;
     load.context = 8192;

@@ -73,6 +73,8 @@ ModelShape shape_of(const catalog::KnownModel& known) {
     shape.kv_heads = known.kv_heads;
     shape.kv_width = known.kv_width;
     shape.context = known.context;
+    shape.windowed_layers = known.windowed_layers;
+    shape.window_tokens = known.window_tokens;
     shape.working_mib = known.working_mib;
     shape.item_mib = known.item_mib;
     shape.weight_bytes = known.shipped_gib * 1024 * 1024 * 1024;

@@ -26,8 +26,10 @@ struct ModelShape {
     unsigned hidden = 0;
     unsigned heads = 0;
     unsigned kv_heads = 0;
-    double kv_width = 0;      // values that one token leaves in the cache per layer
-    unsigned context = 0;     // longest, in tokens
+    double kv_width = 0;           // values that one token leaves in the cache per layer
+    unsigned context = 0;          // longest, in tokens
+    unsigned windowed_layers = 0;  // those whose cache keeps the last `window_tokens` tokens only
+    unsigned window_tokens = 0;
     double weight_bytes = 0;  // as its maker stores it
     double working_mib = 0;   // of small models: beside the weights, context included
     double item_mib = 0;      // of small models: for each further item of a batch

@@ -99,6 +99,42 @@ double attention_of(const Value& root, const Fields& f) {
     return 2 * f.hidden * width + 2 * f.hidden * f.kv_heads * f.head_size;
 }
 
+/// Every how many layers one remembers all tokens, of a family whose files do not say; 0: none does.
+double pattern_of(const Value& root, const Fields& f) {
+    const double told = first_of(root, {"sliding_window_pattern", "_sliding_window_pattern"});
+    if (told >= 1) return told;
+    constexpr std::array<std::pair<std::string_view, double>, 4> kUsual{
+        {{"gemma2", 2}, {"gemma3_text", 6}, {"cohere2", 4}, {"gpt_oss", 2}}};
+    for (const auto& [family, every] : kUsual) {
+        if (family == f.family) return every;
+    }
+    return 0;
+}
+
+/// Layers that remember a window only. Not told clearly: none, so that the answer is rather too large.
+void add_window(const Value& root, const Fields& f, ModelShape& shape) {
+    constexpr double kMost = 1e9;
+    const double window = first_of(root, {"sliding_window", "attention_chunk_size"});
+    if (window < 1 || window > kMost) return;
+    const Value* const types = root.find("layer_types");
+    double windowed = 0;
+    if (types != nullptr && types->kind == Value::Kind::kSequence) {
+        for (const auto& type : types->items) {
+            windowed += type.scalar == "sliding_attention" || type.scalar == "chunked_attention";
+        }
+    } else if (f.family.starts_with("qwen")) {
+        if (!is_true(root, "use_sliding_window")) return;
+        windowed = f.layers - number_at(root, "max_window_layers", f.layers);
+    } else if (const double every = pattern_of(root, f); every > 0) {
+        windowed = f.layers - std::floor(f.layers / every);
+    } else if (f.family == "mistral" || f.family == "mixtral" || f.family == "phi3") {
+        windowed = f.layers;
+    }
+    if (windowed < 1 || windowed > f.layers) return;
+    shape.windowed_layers = static_cast<unsigned>(windowed);
+    shape.window_tokens = static_cast<unsigned>(window);
+}
+
 struct Mixture {
     double experts = 0;
     double active = 0;
@@ -244,6 +280,7 @@ Result<ModelShape> read_model_config(std::string_view name, std::string_view tex
     constexpr double kLongest = 1e9;
     shape.context = static_cast<unsigned>(std::min(f.positions, kLongest));
     shape.source = "config.json";
+    if (shape.has_cache()) add_window(*root, f, shape);
     return shape;
 }
 

@@ -96,6 +96,47 @@ TEST(ModelConfig, AgreesWithTheTableOfKnownModels) {
     }
 }
 
+TEST(ModelConfig, TellsWhichLayersRememberAWindowOnly) {
+    const auto of = [](const std::string& fields) {
+        const auto shape = read_model_config(
+            "x", R"({"hidden_size":64,"num_attention_heads":4,"vocab_size":100,)" + fields + "}");
+        EXPECT_TRUE(shape) << fields;
+        return std::pair(shape->windowed_layers, shape->window_tokens);
+    };
+    const std::pair none{0U, 0U};
+    using Layers = std::pair<unsigned, unsigned>;
+    EXPECT_EQ(of(R"("num_hidden_layers":4,"model_type":"llama")"), none);
+    EXPECT_EQ(of(R"("num_hidden_layers":42,"model_type":"gemma2","sliding_window":4096)"),
+              Layers(21, 4096));
+    EXPECT_EQ(of(R"("num_hidden_layers":62,"model_type":"gemma3_text","sliding_window":1024)"),
+              Layers(52, 1024));
+    EXPECT_EQ(of(R"("num_hidden_layers":26,"model_type":"gemma3_text","sliding_window":512,)"
+                 R"("sliding_window_pattern":6)"),
+              Layers(22, 512));
+    EXPECT_EQ(
+        of(R"("num_hidden_layers":4,"model_type":"gpt_oss","sliding_window":128,"layer_types":)"
+           R"(["sliding_attention","full_attention","sliding_attention","full_attention"])"),
+        Layers(2, 128));
+    EXPECT_EQ(of(R"("num_hidden_layers":32,"model_type":"mistral","sliding_window":4096)"),
+              Layers(32, 4096));
+    EXPECT_EQ(of(R"("num_hidden_layers":32,"model_type":"mistral","sliding_window":null)"), none);
+    EXPECT_EQ(of(R"("num_hidden_layers":28,"model_type":"qwen2","sliding_window":131072,)"
+                 R"("use_sliding_window":false,"max_window_layers":28)"),
+              none);
+    EXPECT_EQ(of(R"("num_hidden_layers":28,"model_type":"qwen2","sliding_window":4096,)"
+                 R"("use_sliding_window":true,"max_window_layers":21)"),
+              Layers(7, 4096));
+    // Not told which layers: none.
+    EXPECT_EQ(of(R"("num_hidden_layers":4,"model_type":"other","sliding_window":128)"), none);
+    EXPECT_EQ(of(R"("num_hidden_layers":2,"model_type":"x","sliding_window":8,"layer_types":)"
+                 R"(["sliding_attention","sliding_attention","sliding_attention"])"),
+              none);
+    EXPECT_EQ(of(R"("num_hidden_layers":2,"model_type":"gemma2","sliding_window":-5)"), none);
+    const auto table = model_by_name("gemma-3-27b");
+    ASSERT_TRUE(table);
+    EXPECT_EQ(Layers(table->windowed_layers, table->window_tokens), Layers(52, 1024));
+}
+
 TEST(ModelConfig, OfAMixtureTellsWhatIsActive) {
     for (const Config& config : kConfigs) {
         if (config.name != "Mixtral-8x7B") continue;

@@ -146,6 +146,7 @@ public:
 
 private:
     int begin_alone() {
+        take_room_for_descriptors();
         configuration_.emplace(root_, options_, board_);
         loaded_ = configuration_->load();
         mps_allowed_ = give_up_privileges(options_, root_, &configuration_->settings());
@@ -156,6 +157,7 @@ private:
     /// Privileges go before the first thread comes, so a configuration from the API server is read
     /// after that.
     int begin_in_cluster() {
+        take_room_for_descriptors();
         mps_allowed_ = give_up_privileges(options_, root_, nullptr);
         signals_.emplace();
         auto joined = join_cluster(options_, clock_, signals_->stop());

@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +67,14 @@ Result<Done> drop_capabilities(std::span<const int> kept) {
         return os::error_from_errno(errno, "capset");
     }
     return Done{};
+}
+
+void take_room_for_descriptors() {
+    constexpr rlim_t kEnough = 65'536;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kEnough) return;
+    limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace aliquot::agent

@@ -20,4 +20,8 @@ bool has_capabilities(std::span<const int> capabilities);
 /// errors   kPermission: the kernel refused
 Result<Done> drop_capabilities(std::span<const int> kept);
 
+/// Takes room for as many descriptors as the process may have, 65,536 at most: each container with
+/// limits needs five, and 1,024 is what many an init system starts with. Without, it goes on.
+void take_room_for_descriptors();
+
 }  // namespace aliquot::agent

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/privileges.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace aliquot::agent {
+namespace {
+
+/// The soft limit of descriptors after the call, in a process that began with these.
+rlim_t room_after(rlim_t soft, rlim_t hard) {
+    int ends[2] = {-1, -1};
+    if (::pipe(ends) != 0) return 0;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        rlimit limit{.rlim_cur = soft, .rlim_max = hard};
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+        take_room_for_descriptors();
+        ::getrlimit(RLIMIT_NOFILE, &limit);
+        (void)!::write(ends[1], &limit.rlim_cur, sizeof limit.rlim_cur);
+        ::_exit(0);
+    }
+    rlim_t found = 0;
+    ::close(ends[1]);
+    (void)!::read(ends[0], &found, sizeof found);
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return found;
+}
+
+TEST(Privileges, RoomForDescriptorsIsTakenAsFarAsItMayBe) {
+    EXPECT_EQ(room_after(64, 512), 512U);
+    EXPECT_EQ(room_after(512, 512), 512U);
+    EXPECT_EQ(room_after(1, 128), 128U);
+}
+
+}  // namespace
+}  // namespace aliquot::agent

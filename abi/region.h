@@ -6,14 +6,12 @@
 #include <cstdint>
 
 /// What the guard inside a container and whoever set it up (agent, `aliquot run`) share: plain data
-/// in mapped files.
+/// in mapped files. Turns on a GPU have pages of their own (turns.h).
 ///
 ///   config   written by the agent, read-only for the container: limits, and what the driver says
 ///   ledger   written by the guard in every process of the container: what they use
-///   node     written by the guards of all containers that take turns on the GPUs of a node
 ///
-/// The ledger and the node page are in the tenants' hands: nobody else may believe them. The agent
-/// reads the ledger with pread() and checks every figure; it never maps it, since the container can
+/// The ledger is in the tenant's hands: nobody else may believe it. The agent reads the ledger with pread() and checks every figure; it never maps it, since the container can
 /// cut the file short.
 ///
 /// Little-endian, fixed offsets, one layout per kRegionAbi. Bump rule: any change of an offset, a
@@ -25,20 +23,16 @@ namespace aliquot::abi {
 inline constexpr std::uint32_t kRegionAbi = 2;
 inline constexpr std::uint64_t kConfigMagic = 0x47'46'43'51'49'4c'41'00;  // "\0ALIQCFG"
 inline constexpr std::uint64_t kLedgerMagic = 0x52'47'44'51'49'4c'41'00;  // "\0ALIQDGR"
-inline constexpr std::uint64_t kNodeMagic = 0x45'44'4f'4e'51'4c'41'00;    // "\0ALQNODE"
 
-inline constexpr unsigned kRegionDevices = 16;    // GPUs or MIG devices of one container
-inline constexpr unsigned kRegionSlots = 1024;    // processes of one container
-inline constexpr unsigned kNodeDevices = 32;      // GPUs or MIG devices of one node
-inline constexpr unsigned kNodeTenants = 64;      // containers that take turns on one of them
-inline constexpr unsigned kNodeProcesses = 2048;  // processes on one node page
+inline constexpr unsigned kRegionDevices = 16;  // GPUs or MIG devices of one container
+inline constexpr unsigned kRegionSlots = 1024;  // processes of one container
 
 /// Where the files are in a container. The environment (ALIQUOT_GUARD_*) counts only where there is
 /// no config.
 inline constexpr char kGuardDirectory[] = "/run/aliquot/guard";
 inline constexpr char kConfigFile[] = "config";
 inline constexpr char kLedgerFile[] = "ledger";
-inline constexpr char kNodeFile[] = "node";  // the page itself, or a socket that hands it over
+inline constexpr char kNodeFile[] = "node";  // the socket that hands over the pages of turns.h
 
 /// A GPU's or MIG device's UUID as 16 bytes, as cuDeviceGetUuid_v2 gives it; all zero: none.
 struct DeviceUuid {
@@ -100,7 +94,7 @@ struct Config {
 
 /// Something that went on without the limit it should have had. Bits, never taken back.
 enum Remark : std::uint32_t {
-    kRemarkNoArbiter = 1,      // a weight is set and there is no node page
+    kRemarkNoArbiter = 1,      // a weight is set and nobody keeps turns
     kRemarkWaitedTooLong = 2,  // a launch went through although it was not its turn
     kRemarkUnknownEntry = 4,   // the driver gave out an entry point for memory that we do not know
     kRemarkNoTiming = 8,       // the driver gave no times for events
@@ -178,7 +172,7 @@ struct Ledger {
     std::uint64_t magic;
     std::uint32_t abi;
     std::uint32_t size;    // sizeof(Ledger)
-    std::uint64_t region;  // random, not 0: names this container on the node page
+    std::uint64_t region;  // random, not 0: names this container
     /// In kLockHolder the slot index + 1 of the process inside, 0: free; above it, in kLockGeneration,
     /// how often it was taken from somebody (Fenced); kLockWaiters. A futex.
     std::atomic<std::uint32_t> lock;
@@ -195,50 +189,6 @@ inline constexpr std::uint32_t kLockWaiters = 0x8000'0000;
 static_assert(kRegionSlots < kLockHolder);
 /// Lock bytes lie far behind the content, where no read or write ever goes.
 inline constexpr std::uint64_t kSlotLockOffset = std::uint64_t{1} << 40;
-
-// ---- node page ------------------------------------------------------------------------------
-
-/// One container that takes turns on a device.
-struct alignas(64) Tenant {
-    std::atomic<std::uint64_t> region;  // Ledger::region; 0: free
-    std::atomic<std::uint32_t> weight;
-    std::atomic<std::uint32_t> waiting;    // processes that wait for the turn
-    std::atomic<std::int64_t> virtual_ns;  // time held by weight: the least is next
-    std::atomic<std::uint64_t> held_ns;    // time held
-    std::atomic<std::uint64_t> last_ns;    // CLOCK_MONOTONIC of its last wish
-    std::uint64_t reserved[2];
-};
-static_assert(sizeof(Tenant) == 64);
-
-/// Whose turn it is on one device.
-struct alignas(64) Arbiter {
-    DeviceUuid uuid;
-    std::atomic<std::uint32_t> lock;           // as Ledger::lock, of process entries
-    std::atomic<std::uint32_t> turn;           // counts hand-overs; a futex
-    std::atomic<std::uint32_t> holder;         // place in tenants + 1; 0: nobody
-    std::atomic<std::uint32_t> waiting;        // tenants that wait
-    std::atomic<std::uint64_t> since_ns;       // CLOCK_MONOTONIC when the turn began
-    std::atomic<std::uint64_t> idle_ns;        // since when the holder has nothing to do; 0: it has
-    std::atomic<std::uint64_t> busy_until_ns;  // when the holder expects its work to be done
-    std::uint64_t reserved;
-    Tenant tenants[kNodeTenants];
-};
-
-/// A process on the page; its lock byte is kSlotLockOffset + index.
-struct NodeProcess {
-    std::atomic<std::uint64_t> owner;  // as Slot::owner
-    std::atomic<std::uint64_t> region;
-};
-
-struct NodePage {
-    std::uint64_t magic;
-    std::uint32_t abi;
-    std::uint32_t size;               // sizeof(NodePage)
-    std::atomic<std::uint32_t> lock;  // for claiming entries
-    std::uint32_t reserved[11];
-    NodeProcess processes[kNodeProcesses];
-    Arbiter devices[kNodeDevices];
-};
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

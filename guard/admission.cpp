@@ -4,7 +4,6 @@
 #include "guard/bucket.h"
 #include "guard/kernel.h"
 #include "guard/lane.h"
-#include "guard/node_page.h"
 #include "guard/session.h"
 #include "guard/share.h"
 
@@ -19,7 +18,7 @@ namespace {
 /// less with time, whatever others do.
 constexpr std::uint64_t kLongestWait = 1'000'000'000;
 constexpr std::uint64_t kLongestTurn = 250'000'000;
-// A page for turns that a tenant scribbles over must not cost a wait for each launch.
+// Turns that never come must not cost a wait for each launch.
 constexpr std::uint64_t kMostVain = 2'000'000'000;
 constexpr unsigned kMostTaken = 16;  // turns for one launch
 constexpr std::uint64_t kFirstOff = 10'000'000'000;
@@ -35,31 +34,24 @@ constexpr std::int64_t kPlenty = 4'000'000;  // saved up: no thread has to wait 
 constexpr std::uint32_t kUnmetered = 128;
 
 constinit Turns g_turns[abi::kRegionDevices];
-std::atomic<std::uint32_t> g_turns_asked{0};  // bit by place
-ThreadLock g_lock;
+std::atomic<std::uint32_t> g_turns_missed{0};  // bit by place: there were none when needed
 const std::atomic<std::uint32_t> g_constant{0};
 
-/// A cap is a weight as well: while others have the GPU, its time cannot be measured.
-std::uint32_t weight_of(const Share& share) {
-    return share.weight != 0 ? share.weight : share.cap_ppm / 10'000 + 1;
-}
-
-/// The turns of a device; not joined where there is no page or no need.
+/// The turns of a device; not joined where there is nobody who keeps them.
 Turns& turns_of(unsigned place, const Share& share) {
     Turns& turns = g_turns[place];
+    if (turns.join(g_settings.node, g_ledger.device(place).uuid, kernel::now_ns()) ||
+        share.weight == 0)
+        return turns;
     const std::uint32_t bit = 1U << place;
-    if ((g_turns_asked.load(std::memory_order_acquire) & bit) != 0) return turns;
-    const ThreadLocked locked(g_lock);
-    if ((g_turns_asked.load() & bit) != 0) return turns;
-    const bool joined =
-        g_settings.node[0] != '\0' && turns.join(g_settings.node, g_ledger.device(place).uuid,
-                                                 g_ledger.region(), weight_of(share));
-    if (!joined && share.weight != 0) {
-        g_ledger.remark(place, abi::kRemarkNoArbiter);
-        log(LogLevel::kError, "a weight is set, and the node page %s cannot be used: no turns",
-            g_settings.node[0] == '\0' ? "(none)" : g_settings.node);
-    }
-    g_turns_asked.fetch_or(bit, std::memory_order_release);
+    if ((g_turns_missed.load(std::memory_order_relaxed) & bit) != 0 ||
+        (g_turns_missed.fetch_or(bit) & bit) != 0)
+        return turns;
+    g_ledger.remark(place, abi::kRemarkNoArbiter);
+    log(LogLevel::kError,
+        "a weight is set, and whoever keeps turns at %s %s: no turns until that is otherwise",
+        g_settings.node[0] == '\0' ? "(none)" : g_settings.node,
+        g_settings.node[0] == '\0' ? "is not there" : why_no_turns());
     return turns;
 }
 
@@ -106,7 +98,7 @@ public:
 private:
     /// Under the meter's lock: what has to be before this launch.
     For next_wait(Turns& turns) {
-        sole_ = !turns.joined() || !turns.has_others(now_);
+        sole_ = !turns.joined() || !turns.has_others();
         measured_ = share_.cap_ppm != 0 || !sole_;
         goes_on_ = measured_ && meter_.has_left();
         if (goes_on_ && !queued_ && gate_.line.is_empty() && !turns.joined()) return For::kNothing;
@@ -123,7 +115,7 @@ private:
         if (!first && !is_plenty) return For::kLine;
         if (turns.joined() && !waived_) {
             if (turns.is_mine()) turns.resume();
-            const bool is_over = turns.is_mine() && turns.is_wanted() && turns.is_over(now_);
+            const bool is_over = turns.is_over() || turns.is_late();
             if (is_over && !has_passed_on(turns)) return For::kDone;
             goes_on_ = measured_ && meter_.has_left();
             if (!turns.is_mine() && share_.cap_ppm == 0) return For::kTurn;
@@ -242,10 +234,7 @@ private:
         }
         Recent& last = t_recent;
         last.turn = &g_constant;
-        if (turns != nullptr && turns->joined()) {
-            turns->set_weight(weight_of(share_));  // it may have been changed
-            last.turn = &turns->word();
-        }
+        if (turns != nullptr && turns->joined()) last.turn = &turns->word();
         last.seen = last.turn->load(std::memory_order_acquire);
         std::uint32_t drawn = 0;
         if (measured_) {
@@ -299,10 +288,7 @@ Share share_of(unsigned place) {
     return share;
 }
 
-Turns* joined_turns(unsigned place) {
-    if ((g_turns_asked.load(std::memory_order_acquire) & 1U << place) == 0) return nullptr;
-    return g_turns[place].joined() ? &g_turns[place] : nullptr;
-}
+Turns* joined_turns(unsigned place) { return g_turns[place].joined() ? &g_turns[place] : nullptr; }
 
 std::uint32_t take_unspent(const Meter& meter) {
     Recent& last = t_recent;
@@ -323,10 +309,8 @@ void forget_admission() {
         gate.vain_ns = gate.turns_off_ns = gate.turns_off_until_ns = 0;
         gate.is_busy.store(0);
     }
-    for (Turns& turns : g_turns) turns.forget();
-    g_turns_asked.store(0);
-    g_lock.forget();
-    forget_node_page();
+    g_turns_missed.store(0);
+    forget_turns();
 }
 
 }  // namespace aliquot::guard

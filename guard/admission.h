@@ -6,8 +6,8 @@
 
 #include "abi/cuda.h"
 #include "abi/region.h"
-#include "guard/arbiter.h"
 #include "guard/meter.h"
+#include "guard/turns.h"
 #include "guard/waiting_line.h"
 
 /// Who may launch now: this process' way to a share of each device.
@@ -35,7 +35,7 @@ struct Share {
 };
 
 Share share_of(unsigned place);
-/// The turns of a device that were joined; nullptr: none were.
+/// The turns of a device; nullptr: there are none now.
 Turns* joined_turns(unsigned place);
 /// What this thread has drawn of the open batch and not made; it is void.
 std::uint32_t take_unspent(const Meter& meter);

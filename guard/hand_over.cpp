@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "abi/turns.h"
 #include "guard/kernel.h"
 
 namespace aliquot::guard {
@@ -52,6 +53,53 @@ long connect_to(int wire, const char* path) {
     return result;
 }
 
+/// One message from whoever listens at `path`, with exactly `count` descriptors, 2 at most, or none.
+/// returns  its length, or a negative errno
+long receive_from(const char* path, int type, iovec part, int* files, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) files[i] = -1;
+    const auto wire = static_cast<int>(kernel::call(SYS_socket, AF_UNIX, type | SOCK_CLOEXEC, 0));
+    if (wire < 0) return wire;
+    timeval patience = {0, 200'000};
+    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_RCVTIMEO, kernel::as_long(&patience),
+                 sizeof patience);
+    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_SNDTIMEO, kernel::as_long(&patience),
+                 sizeof patience);
+    long result = connect_to(wire, path);
+    if (result == 0) {
+        constexpr unsigned kMost = 2;
+        alignas(cmsghdr) char control[CMSG_SPACE(kMost * sizeof(int))] = {};
+        msghdr message = {};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        result = kernel::call(SYS_recvmsg, wire, kernel::as_long(&message), MSG_CMSG_CLOEXEC);
+        const cmsghdr* header = result < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+        if (header != nullptr && header->cmsg_level == SOL_SOCKET &&
+            header->cmsg_type == SCM_RIGHTS) {
+            const std::size_t got = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < got; ++i) {
+                int file = -1;
+                std::memcpy(&file, CMSG_DATA(header) + i * sizeof file, sizeof file);
+                if (got == count)
+                    files[i] = file;
+                else
+                    kernel::close(file);
+            }
+        }
+    }
+    kernel::close(wire);
+    return result;
+}
+
+/// Whoever listens at `path` sends one descriptor. -1: nobody does.
+int receive(const char* path) {
+    char byte = 0;
+    int file = -1;
+    receive_from(path, SOCK_STREAM, {&byte, 1}, &file, 1);
+    return file;
+}
+
 }  // namespace
 
 /// The file behind an open descriptor, opened once more: locks belong to the open file.
@@ -61,35 +109,18 @@ int open_again(int descriptor) {
     return kernel::open(path, O_RDWR);
 }
 
-/// Whoever listens there sends one descriptor. -1: nobody does.
-int receive(const char* path) {
-    const auto wire =
-        static_cast<int>(kernel::call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (wire < 0) return -1;
-    timeval patience = {0, 200'000};
-    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_RCVTIMEO, kernel::as_long(&patience),
-                 sizeof patience);
-    kernel::call(SYS_setsockopt, wire, SOL_SOCKET, SO_SNDTIMEO, kernel::as_long(&patience),
-                 sizeof patience);
-    int received = -1;
-    if (connect_to(wire, path) == 0) {
-        char byte = 0;
-        iovec part = {&byte, 1};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr message = {};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        const long length =
-            kernel::call(SYS_recvmsg, wire, kernel::as_long(&message), MSG_CMSG_CLOEXEC);
-        const cmsghdr* header = CMSG_FIRSTHDR(&message);
-        if (length >= 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
-            header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
-            std::memcpy(&received, CMSG_DATA(header), sizeof received);
+long receive_turns(const char* path, int (&files)[2]) {
+    abi::TurnsHandOver head = {};
+    const long length = receive_from(path, SOCK_SEQPACKET, {&head, sizeof head}, files, 2);
+    if (length < 0) return length;
+    if (length == sizeof head && head.magic == abi::kTurnsHandOverMagic &&
+        head.abi == abi::kTurnsAbi && files[0] >= 0)
+        return 0;
+    for (int& file : files) {
+        if (file >= 0) kernel::close(file);
+        file = -1;
     }
-    kernel::close(wire);
-    return received;
+    return length == 0 ? -ECONNREFUSED : -EPROTO;
 }
 
 int open_or_receive(const char* path, std::uint64_t patience_ns) {

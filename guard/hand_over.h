@@ -6,8 +6,9 @@
 /// Memory that is no file of the container's: it is handed over a socket.
 namespace aliquot::guard {
 
-/// Whoever listens at `path` sends one descriptor. Waits 200 ms at most. -1: nobody does.
-int receive(const char* path);
+/// The two files of abi::TurnsHandOver, from whoever listens at `path`. Waits 200 ms at most.
+/// returns   0, or -errno: -EAGAIN it was too long, -EPROTO, -EPROTOTYPE: of another version
+long receive_turns(const char* path, int (&files)[2]);
 
 /// The file at `path`, or what is handed over where a socket lies there, opened to read and write.
 /// patience_ns   how long to wait for whoever should listen there, an agent that starts anew

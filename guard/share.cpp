@@ -66,7 +66,9 @@ void for_each_busy(Act act) {
 /// Under the meter's lock: nothing is under way, so others may have the turn.
 void rest_turn(unsigned place, Gate& gate) {
     Turns* turns = joined_turns(place);
-    if (turns == nullptr || !turns->is_mine()) return;
+    if (turns == nullptr) return;
+    if (turns->is_late()) turns->pass_on();
+    if (!turns->is_mine()) return;
     turns->rest();
     // The next launch has to say that there is work again.
     gate.meter.epoch.fetch_add(1, std::memory_order_release);

@@ -51,13 +51,13 @@ GuardLink::GuardLink(const os::Root& root, os::Clock& clock, Sources sources, Op
                       .library_base = options.library_base,
                       .regions = std::move(options.regions)}),
       ledgers_(root, proc_, regions_.directory()),
-      broker_(root, proc_, regions_.directory(), regions_.list().empty()),
+      turns_(regions_.directory()),
       contexts_(root, options.library_base + "/contexts", sources.observations),
       measuring_({.proc = proc_,
                   .clock = clock,
                   .regions = regions_,
                   .ledgers = ledgers_,
-                  .broker = broker_,
+                  .turns = turns_,
                   .events = events_,
                   .contexts = contexts_},
                  std::move(sources.measuring), options.measuring) {}
@@ -85,7 +85,7 @@ Result<Done> GuardLink::make_region(const std::string& resource, std::span<const
         (void)regions_.remove(made->id);
         return connected.error();
     }
-    broker_.connect(made->id);
+    turns_.connect(made->id);
     const std::string guard = regions_.directory().guard_path(made->id);
     const std::string library = regions_.library(made->library);
     grant.mounts.push_back({.container_path = abi::kGuardDirectory, .host_path = guard});

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "agent/context_book.h"
-#include "agent/guard_broker.h"
 #include "agent/guard_events.h"
 #include "agent/guard_ledgers.h"
 #include "agent/guard_measuring.h"
 #include "agent/guard_regions.h"
+#include "agent/guard_turns.h"
 #include "grant/grant.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -61,7 +61,7 @@ private:
     std::atomic<bool> fail_open_{false};
     GuardRegions regions_;
     GuardLedgers ledgers_;
-    GuardBroker broker_;
+    GuardTurns turns_;
     GuardEvents events_;
     ContextBook contexts_;
     GuardMeasuring measuring_;  // last: its thread uses all the others

@@ -73,11 +73,9 @@ void GuardMeasuring::apply(const sharing::GuardConfig& config, const sharing::Of
 }
 
 void GuardMeasuring::run(const std::stop_token& stop) {
-    std::vector<std::string> ids;
     const std::vector<guard_region::Record> records = parts_.regions.list();
-    for (const guard_region::Record& record : records) ids.push_back(record.id);
-    if (!ids.empty()) parts_.ledgers.recover(records);
-    if (!ids.empty()) parts_.broker.recover(ids);
+    for (const guard_region::Record& record : records) parts_.turns.connect(record.id);
+    if (!records.empty()) parts_.ledgers.recover(records);
     do {
         track_new();
         change_limits();
@@ -379,6 +377,7 @@ void GuardMeasuring::collect() {
             continue;
         }
         parts_.ledgers.remove(entry->first);
+        parts_.turns.remove(entry->first);
         const auto removed = parts_.regions.remove(entry->first);
         if (!removed) log::warning("guard.not_removed", {{"why", removed.error().message}});
         log::info("guard.released", {{"container", name_of(tracked.record)}});

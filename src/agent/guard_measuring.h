@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "agent/context_book.h"
-#include "agent/guard_broker.h"
 #include "agent/guard_events.h"
 #include "agent/guard_ledgers.h"
 #include "agent/guard_regions.h"
 #include "agent/guard_snapshot.h"
+#include "agent/guard_turns.h"
 #include "gpu/hardware.h"
 #include "gpu/memory_limits.h"
 #include "guard_region/config_file.h"
@@ -59,7 +59,7 @@ public:
         os::Clock& clock;
         GuardRegions& regions;
         GuardLedgers& ledgers;
-        GuardBroker& broker;
+        GuardTurns& turns;
         GuardEvents& events;
         ContextBook& contexts;
     };

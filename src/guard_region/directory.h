@@ -13,7 +13,7 @@
 namespace aliquot::guard_region {
 
 /// The regions of a node: <base>/<id>/record, and <base>/<id>/guard/ with config, ledger and the
-/// node page's socket, which is what a container sees. Only root comes in from the host's side.
+/// turns' socket, which is what a container sees. Only root comes in from the host's side.
 /// Thread-safe: a region is made beside and then given its name.
 class Directory {
 public:

@@ -50,25 +50,22 @@ Descriptor open_again(int memory) {
 
 }  // namespace
 
-void hand_over(int connection, int memory) {
-    const Descriptor copy = open_again(memory);
-    if (copy) pass_on(connection, copy.get());
-}
+void pass_on(int connection, int memory) { pass_on(connection, {&memory, 1}, "\1"); }
 
-void pass_on(int connection, int memory) {
-    char byte = 1;
-    iovec part{.iov_base = &byte, .iov_len = 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+void pass_on(int connection, std::span<const int> files, std::string_view head) {
+    // The kernel only reads it.
+    iovec part{.iov_base = const_cast<char*>(head.data()), .iov_len = head.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))> control{};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
     cmsghdr* const header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &memory, sizeof memory);
+    header->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(header), files.data(), files.size_bytes());
     ::sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -77,9 +74,9 @@ bool was_taken(int connection) {
     return ::ioctl(connection, SIOCOUTQ, &waiting) != 0 || waiting == 0;
 }
 
-Result<Descriptor> listen_at(const std::filesystem::path& file) {
+Result<Descriptor> listen_at(const std::filesystem::path& file, int type) {
     const Descriptor directory = directory_of(file);
-    Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    Descriptor listener(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!directory || !listener) return os::error_from_errno(errno, file.native());
     // Complete under another name first: at no moment is there nothing at `file`, nor what only we may use.
     std::filesystem::path fresh = file;

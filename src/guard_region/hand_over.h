@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/socket.h>
+
+#include <cstddef>
 #include <filesystem>
+#include <span>
+#include <string_view>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -12,15 +17,17 @@ namespace aliquot::guard_region {
 
 /// Listens at `file`, for every user, in place of what is there: whoever looks finds the old or the new.
 /// Non-blocking.
+/// type     of socket: SOCK_STREAM, SOCK_SEQPACKET
 /// errors   kPermission, kUnavailable, kInvalidInput: the name is too long
-Result<Descriptor> listen_at(const std::filesystem::path& file);
-
-/// Sends `memory`, opened once more: locks belong to the open file, so everybody gets their own.
-void hand_over(int connection, int memory);
+Result<Descriptor> listen_at(const std::filesystem::path& file, int type = SOCK_STREAM);
 
 /// Sends `memory` itself: an open file for each that asks would be kernel memory of ours for as long
 /// as they keep it. Whoever wants locks of their own opens it once more.
 void pass_on(int connection, int memory);
+
+/// The same of several files, at most kMostFiles, with what is to be said of them.
+inline constexpr std::size_t kMostFiles = 4;
+void pass_on(int connection, std::span<const int> files, std::string_view head);
 
 /// Whether the other side has taken all that was sent to it, or is gone.
 bool was_taken(int connection);

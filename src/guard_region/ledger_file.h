@@ -12,7 +12,7 @@ namespace aliquot::guard_region {
 
 /// Makes an empty ledger, mode 0666: whatever user a container runs as writes it. The directory
 /// around it keeps everybody else out.
-/// region   its name on the node page; not 0
+/// region   names the container; not 0
 /// errors   kConflict: there is a file; kPermission; kUnavailable
 Result<Done> create_ledger(const std::filesystem::path& file, std::uint64_t region);
 

@@ -15,7 +15,6 @@
 #include "abi/region.h"
 #include "guard_region/config_file.h"
 #include "guard_region/ledger_file.h"
-#include "guard_region/node_page.h"
 #include "guard_region/uuid.h"
 #include "k8s/memory_amount.h"
 #include "os/root.h"
@@ -61,16 +60,6 @@ bool is_alive(const fs::path& directory) {
     if (has_owner(directory)) return true;
     const auto ledger = LedgerFile::open(directory / abi::kLedgerFile);
     return ledger && ledger->held();
-}
-
-std::vector<fs::path> run_directories(const fs::path& base) {
-    std::vector<fs::path> found;
-    const auto names = os::Root(base).list("/");
-    if (!names) return found;
-    for (const std::string& name : *names) {
-        if (name.starts_with(kPrefix)) found.push_back(base / name);
-    }
-    return found;
 }
 
 std::optional<Run> read_run(const fs::path& directory) {
@@ -124,6 +113,7 @@ Reservation::~Reservation() {
 
 fs::path Reservation::config() const { return directory_ / abi::kConfigFile; }
 fs::path Reservation::ledger() const { return directory_ / abi::kLedgerFile; }
+fs::path Reservation::node() const { return directory_ / abi::kNodeFile; }
 
 Result<fs::path> Runs::usual_place(const std::map<std::string, std::string>& environment) {
     const auto variable = [&](const char* name) -> fs::path {
@@ -165,16 +155,26 @@ Result<Descriptor> Runs::lock_books() const {
     return os::error_from_errno(errno, (base_ / "books").native());
 }
 
+std::vector<fs::path> Runs::directories() const {
+    std::vector<fs::path> found;
+    const auto names = os::Root(base_).list("/");
+    if (!names) return found;
+    for (const std::string& name : *names) {
+        if (name.starts_with(kPrefix)) found.push_back(base_ / name);
+    }
+    return found;
+}
+
 void Runs::sweep() const {
     std::error_code problem;
-    for (const fs::path& directory : run_directories(base_)) {
+    for (const fs::path& directory : directories()) {
         if (!is_alive(directory)) fs::remove_all(directory, problem);
     }
 }
 
 std::vector<Run> Runs::list() const {
     std::vector<Run> living;
-    for (const fs::path& directory : run_directories(base_)) {
+    for (const fs::path& directory : directories()) {
         if (!is_alive(directory)) continue;
         if (auto run = read_run(directory)) living.push_back(*std::move(run));
     }
@@ -189,8 +189,6 @@ Result<Reservation> Runs::reserve(const RunRequest& request) const {
     if (!books) return books.error();
     sweep();
     if (auto problem = does_not_fit(request, list())) return *std::move(problem);
-    const auto page = make_node_file(node_page());
-    if (!page) return page.error();
     const fs::path directory = base_ / (std::string(kPrefix) + std::to_string(::getpid()) + "-" +
                                         std::to_string(random_region()));
     const auto made = own_directory(directory);

@@ -35,6 +35,8 @@ public:
 
     [[nodiscard]] std::filesystem::path config() const;
     [[nodiscard]] std::filesystem::path ledger() const;
+    /// Where the run's pages for turns are handed out, once somebody keeps turns.
+    [[nodiscard]] std::filesystem::path node() const;
 
 private:
     std::filesystem::path directory_;  // empty: moved away
@@ -70,8 +72,10 @@ public:
     /// Those that live, by directory.
     [[nodiscard]] std::vector<Run> list() const;
 
-    /// The page on which all of them take turns.
-    [[nodiscard]] std::filesystem::path node_page() const { return base_ / "node"; }
+    /// The directories of all, also of those that have ended and were not cleared yet.
+    [[nodiscard]] std::vector<std::filesystem::path> directories() const;
+    /// Whoever has this file locked keeps their turns.
+    [[nodiscard]] std::filesystem::path turns_lock() const { return base_ / "turns.lock"; }
 
 private:
     [[nodiscard]] Result<Descriptor> lock_books() const;

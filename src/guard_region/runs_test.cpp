@@ -63,7 +63,7 @@ TEST_F(RunsTest, LeaveNothingWhenTheyEnd) {
         ASSERT_TRUE(run);
         EXPECT_TRUE(ConfigFile::open(run->config()));
         EXPECT_TRUE(fs::exists(run->ledger()));
-        EXPECT_TRUE(fs::exists(runs_.node_page()));
+        EXPECT_EQ(runs_.directories(), std::vector{run->node().parent_path()});
     }
     EXPECT_EQ(directories(), 0U);
     EXPECT_TRUE(runs_.list().empty());

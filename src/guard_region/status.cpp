@@ -17,7 +17,7 @@ struct RemarkText {
 
 constexpr std::array<RemarkText, 9> kRemarks{{
     {abi::kRemarkNoArbiter, "no_arbiter",
-     "a weight is set, but there is no node page: it is not kept"},
+     "a weight is set, but nobody kept turns: it was not kept"},
     {abi::kRemarkWaitedTooLong, "waited_too_long",
      "work was let through out of turn after the longest wait"},
     {abi::kRemarkUnknownEntry, "unknown_entry",

@@ -41,7 +41,7 @@ protected:
                        "spin:20", "alloc:3221225472", "alloc:268435456"},
                       true);
     }
-    /// A guard may say that there are no turns: who shares a GPU by weight can have it so (border.md).
+    /// A guard may say that its turn came late: the machine may be busy.
     static std::string without_remarks(std::string_view text) {
         std::string kept;
         while (!text.empty()) {

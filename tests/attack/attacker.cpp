@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,16 +29,18 @@ void breathe() {
 
 namespace {
 
-int receive_from(const std::string& path) {
+/// What it hands out, two descriptors at most; none: nothing.
+std::vector<int> receive_from(const std::string& path) {
+    std::vector<int> received;
     const int wire = connect_to(path, 0);
-    if (wire < 0) return -1;
+    if (wire < 0) return received;
     const timeval patience{.tv_sec = 1, .tv_usec = 0};
     ::setsockopt(wire, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    int received = -1;
     {
+        constexpr std::size_t kMost = 2;
         char byte = 0;
         iovec part{.iov_base = &byte, .iov_len = 1};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        alignas(cmsghdr) char control[CMSG_SPACE(kMost * sizeof(int))] = {};
         msghdr message{};
         message.msg_iov = &part;
         message.msg_iovlen = 1;
@@ -46,7 +49,8 @@ int receive_from(const std::string& path) {
         const auto length = ::recvmsg(wire, &message, MSG_CMSG_CLOEXEC);
         const cmsghdr* const header = CMSG_FIRSTHDR(&message);
         if (length >= 0 && header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-            std::memcpy(&received, CMSG_DATA(header), sizeof received);
+            received.resize((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+            std::memcpy(received.data(), CMSG_DATA(header), received.size() * sizeof(int));
         }
     }
     ::close(wire);
@@ -57,9 +61,9 @@ int attach(int times) {
     std::vector<long> took;
     for (int i = 0; i < times; ++i) {
         const auto begun = std::chrono::steady_clock::now();
-        const int ledger = receive_from(kLedger);
-        if (ledger < 0) continue;
-        ::close(ledger);
+        const std::vector<int> ledger = receive_from(kLedger);
+        if (ledger.empty()) continue;
+        for (const int one : ledger) ::close(one);
         took.push_back(static_cast<long>(std::chrono::duration_cast<std::chrono::microseconds>(
                                              std::chrono::steady_clock::now() - begun)
                                              .count()));
@@ -77,12 +81,15 @@ int connect_to(const std::string& path, int flags) {
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) return -1;
     std::memcpy(address.sun_path, path.data(), path.size());
-    const int wire = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-    if (wire >= 0 &&
-        ::connect(wire, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-        return wire;
+    for (const int type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+        const int wire = ::socket(AF_UNIX, type | SOCK_CLOEXEC | flags, 0);
+        if (wire < 0) return -1;
+        if (::connect(wire, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+            return wire;
+        const bool is_other_type = errno == EPROTOTYPE;
+        ::close(wire);
+        if (!is_other_type) return -1;
     }
-    if (wire >= 0) ::close(wire);
     return -1;
 }
 
@@ -101,8 +108,8 @@ std::vector<std::string> sockets() {
 std::vector<int> descriptors_of_sockets() {
     std::vector<int> got;
     for (const std::string& socket : sockets()) {
-        const int one = receive_from(socket);
-        if (one >= 0) got.push_back(one);
+        const std::vector<int> files = receive_from(socket);
+        got.insert(got.end(), files.begin(), files.end());
     }
     return got;
 }

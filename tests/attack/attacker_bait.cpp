@@ -72,7 +72,7 @@ void bait(const Deadline& deadline, std::minstd_rand&) {
     const bool own = own_root();
     Baits baits;
     for (const std::string& name :
-         {std::string("/memfd:aliquot-ledger"), std::string("/memfd:aliquot-node")}) {
+         {std::string("/memfd:aliquot-ledger"), std::string("/memfd:aliquot-turns")}) {
         if (!own) break;
         ::mkfifo((name + "-pipe").c_str(), 0666);
         baits.put(name + "-pipe", O_RDWR);

@@ -148,8 +148,11 @@ TEST_F(RunTest, TellsTheProgramItsGpuAndItsGuard) {
                            {"sh", "-c",
                             "echo $CUDA_VISIBLE_DEVICES; echo $LD_PRELOAD; cmp -n 8 "
                             "$ALIQUOT_GUARD_CONFIG $ALIQUOT_GUARD_CONFIG && test -f "
-                            "$ALIQUOT_GUARD_REGION && test -f $ALIQUOT_GUARD_NODE && echo there"});
+                            "$ALIQUOT_GUARD_REGION && echo there"});
     EXPECT_EQ(shown.output, node_->gpus()[1].uuid + "\n" + library_ + "\nthere\n");
+    EXPECT_EQ(run({"--gpu-weight", "30"}, {"sh", "-c", "test -S $ALIQUOT_GUARD_NODE && echo turns"})
+                  .output,
+              "turns\n");
     environment_["LD_PRELOAD"] = ALIQUOT_SIM_DIR "/libnvidia-ml.so.1";
     EXPECT_EQ(run({"--gpu-memory", "2Gi"}, {"sh", "-c", "echo $LD_PRELOAD"}).output,
               library_ + ":" ALIQUOT_SIM_DIR "/libnvidia-ml.so.1\n");

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::milliseconds kUntilTurns{5000};
 constexpr std::chrono::milliseconds kDriverDeadline{2000};
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 
@@ -90,7 +91,14 @@ Result<GuardedShare> make_share(const GuardedHost& host, const RunDevice& device
     if (!config) return std::move(config).error();
     auto ledger = guard_region::LedgerFile::open(reservation->ledger());
     if (!ledger) return std::move(ledger).error();
-    return GuardedShare{*std::move(reservation), *std::move(config), *std::move(ledger)};
+    std::unique_ptr<turns::SharedKeeper> turns;
+    if (limits->weight != 0 || limits->cap_ppm != 0) {
+        turns = std::make_unique<turns::SharedKeeper>(*host.runs);
+        // Without, the program runs all the same, and joins when there is somebody.
+        turns::SharedKeeper::wait_for(reservation->node(), kUntilTurns);
+    }
+    return GuardedShare{*std::move(reservation), *std::move(config), *std::move(ledger),
+                        std::move(turns)};
 }
 
 void add_guard(const GuardedHost& host, const RunDevice& device, const GuardedShare& share,
@@ -98,7 +106,7 @@ void add_guard(const GuardedHost& host, const RunDevice& device, const GuardedSh
     environment["CUDA_VISIBLE_DEVICES"] = device.uuid;
     environment["ALIQUOT_GUARD_CONFIG"] = share.reservation.config();
     environment["ALIQUOT_GUARD_REGION"] = share.reservation.ledger();
-    environment["ALIQUOT_GUARD_NODE"] = host.runs->node_page();
+    environment["ALIQUOT_GUARD_NODE"] = share.reservation.node();
     prepend(environment, "LD_PRELOAD", host.library.native());
 }
 

@@ -16,6 +16,7 @@
 #include "guard_region/ledger_file.h"
 #include "guard_region/runs.h"
 #include "guard_region/status.h"
+#include "turns/shared_keeper.h"
 
 /// A program of this machine with a share of a GPU, kept by the guard.
 namespace aliquot::cli {
@@ -49,6 +50,7 @@ struct GuardedShare {
     guard_region::Reservation reservation;
     guard_region::ConfigFile config;
     guard_region::LedgerFile ledger;
+    std::unique_ptr<turns::SharedKeeper> turns;  // where it takes turns
 };
 
 /// errors   of guard_region::Runs::reserve()

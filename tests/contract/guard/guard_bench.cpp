@@ -76,7 +76,9 @@ public:
     Bench(std::string hami, unsigned rounds)
         : hami_(std::move(hami)),
           rounds_(rounds),
-          world_(parse_settings("memory=64Gi driver=plain")) {}
+          world_(parse_settings("memory=64Gi driver=plain")) {
+        world_.turns().add("turns-50", 50U);
+    }
 
     /// Median ns of one way; 0: it failed.
     std::map<Way, double> measure(const Case& one) {
@@ -122,7 +124,7 @@ private:
     std::map<std::string, std::string> environment_of(Way way, const Case& one) {
         auto words = world_.environment();
         for (const auto& [name, value] : one.environment) words[name] = value;
-        words["ALIQUOT_GUARD_NODE"] = world_.directory() / "node-page";
+        words["ALIQUOT_GUARD_NODE"] = world_.directory() / "turns-50";
         if (way == Way::kBare) words.erase("LD_PRELOAD");
         if (way == Way::kHami) {
             words["LD_PRELOAD"] = hami_;

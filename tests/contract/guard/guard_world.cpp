@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "nvml/driver.h"
+#include "os/root.h"
 #include "sim/node/shared_state.h"
 
 namespace aliquot::guardkit {
@@ -59,8 +61,8 @@ void set_word(Settings& settings, const std::string& key, const std::string& val
         settings.config = true;
     } else if (key == "stranger") {
         settings.stranger = true;
-    } else if (key == "node") {
-        settings.node_page = true;
+    } else if (key == "turns") {
+        settings.turns = true;
     } else if (key == "peak") {
         settings.peak = true;
     } else if (key == "twice") {
@@ -92,13 +94,37 @@ bool GuardWorld::real_driver() { return !named("ALIQUOT_GUARD_KIT_DRIVER").empty
 
 GuardWorld::GuardWorld(const Settings& settings) : settings_(settings) {
     make_driver_folder();
-    if (real_driver()) return;
+    if (!real_driver()) make_node();
+    if (!settings_.turns) return;
+    turns().add("turns", scratch_.path() / "config");
+    for (const std::uint32_t weight : {30U, 70U})
+        turns().add("turns-" + std::to_string(weight), weight);
+}
+
+TurnsWorld& GuardWorld::turns() {
+    if (!turns_) turns_ = std::make_unique<TurnsWorld>(scratch_.path(), gpu_uuid());
+    return *turns_;
+}
+
+std::string GuardWorld::gpu_uuid() const {
+    if (node_) return node_->gpus().at(0).uuid;
+    const os::Root root("/");
+    const auto driver =
+        nvml::Driver::open(root, {.driver_root = scratch_.path() / "driver/libnvidia-ml.so.1"});
+    if (!driver) give_up(driver.error().message);
+    const auto found = (*driver)->enumerate();
+    if (!found) give_up(found.error().message);
+    if (found->gpus.empty()) give_up("no GPU");
+    return found->gpus[0].uuid.text;
+}
+
+void GuardWorld::make_node() {
     auto node = sim::Node::create(
-        scratch_.path() / "node", {.gpus = {{.model = settings.model, .count = settings.gpus}}},
+        scratch_.path() / "node", {.gpus = {{.model = settings_.model, .count = settings_.gpus}}},
         fs::path(ALIQUOT_SIM_DIR) / "libnvidia-ml.so.1", fs::path(ALIQUOT_SIM_DIR) / "nvidia-smi");
     if (!node) give_up(node.error().message);
     node_ = std::make_unique<sim::Node>(*std::move(node));
-    if (settings.stranger) {
+    if (settings_.stranger) {
         const auto put = node_->set_process(0, static_cast<std::uint32_t>(::getpid()),
                                             std::uint64_t{1} << 30, 0);
         if (!put) give_up(put.error().message);
@@ -149,7 +175,7 @@ std::map<std::string, std::string> GuardWorld::environment() const {
     if (settings_.region == "missing")
         words["ALIQUOT_GUARD_REGION"] = scratch_.path() / "no/such/region";
     if (settings_.config) words["ALIQUOT_GUARD_CONFIG"] = scratch_.path() / "config";
-    if (settings_.node_page) words["ALIQUOT_GUARD_NODE"] = scratch_.path() / "node-page";
+    if (settings_.turns) words["ALIQUOT_GUARD_NODE"] = scratch_.path() / "turns";
     if (!named("ALIQUOT_GUARD_KIT_LIBRARY").empty()) {
         words["ALIQUOT_GUARD_KIT_FOREIGN"] = "1";
         std::string memory = settings_.memory;

@@ -12,6 +12,7 @@
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "sim/node/node.h"
+#include "tests/contract/guard/turns_world.h"
 
 /// What the programs of the kit run in: a simulated node, or the machine's own driver, and a
 /// container's files for the guard. Each test has one of its own.
@@ -35,7 +36,7 @@ struct Settings {
     bool config = false;
     bool stranger = false;
     bool twice = false;
-    bool node_page = false;
+    bool turns = false;
     bool peak = false;
     std::map<std::string, std::string> environment;
 };
@@ -71,6 +72,8 @@ public:
     /// The most that processes ever held of a GPU together, by the simulated node's own books; 0
     /// over another driver.
     [[nodiscard]] std::uint64_t peak_bytes(unsigned gpu) const;
+    /// Who keeps turns, from the first call on.
+    TurnsWorld& turns();
     /// A new container: its files are gone.
     void forget_region();
 
@@ -83,10 +86,13 @@ private:
                    std::map<std::string, std::string> environment,
                    const std::vector<os::Command::Bind>& binds = {});
     void make_driver_folder();
+    void make_node();
+    [[nodiscard]] std::string gpu_uuid() const;
 
     Settings settings_;
     os::TemporaryDirectory scratch_;
     std::unique_ptr<sim::Node> node_;
+    std::unique_ptr<TurnsWorld> turns_;
 };
 
 }  // namespace aliquot::guardkit

@@ -2,16 +2,13 @@
 //
 // Launches under a cap or a weight: always the driver's answers, never stuck. How large the shares
 // are is measured by guard-share-meter; here only that a cap is one.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <thread>
 #include <vector>
 
 #include "abi/region.h"
+#include "tests/contract/guard/containers.h"
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/kinds.h"
 #include "tests/contract/guard/ledger_view.h"
@@ -20,16 +17,6 @@
 
 namespace aliquot::guardkit::checks {
 namespace {
-
-std::string launch(std::uint64_t milliseconds) {
-    return "launch " + std::to_string(milliseconds * 1'000'000);
-}
-
-Worker started(const std::vector<std::string>& environment) {
-    Worker worker = Worker::start({.environment = environment});
-    CHECK_EQ(worker.number("init"), 0);
-    return worker;
-}
 
 CUfunction spin_kernel() {
     CUmodule module = nullptr;
@@ -53,11 +40,6 @@ std::uint64_t time_of(int count) {
     }
     CHECK_OK(CU(cuStreamSynchronize)(work_stream()));
     return (now_ns() - began) / 1'000'000;
-}
-
-std::vector<std::string> own_region(const char* name, const char* weight) {
-    return {"ALIQUOT_GUARD_REGION=" + environment("ALIQUOT_GUARD_REGION") + name,
-            std::string("ALIQUOT_GUARD_WEIGHT=") + weight};
 }
 
 }  // namespace
@@ -150,88 +132,6 @@ void a_neighbour_without_end_stops_nobody_for_long() {
     const std::uint64_t began = now_ns();
     for (int i = 0; i < 4; ++i) CHECK_EQ(other.number(launch(1)), 0);
     CHECK_LT(now_ns() - began, 5'000'000'000ULL);  // 250 ms each is the most, on a quiet machine
-}
-
-/// The lock under which a page is made: any container can open the page, so any can keep it.
-void a_neighbour_that_keeps_the_pages_lock_stops_nobody() {
-    Worker first = started(own_region("-first", "70"));
-    CHECK_EQ(first.number(launch(1)), 0);
-    const int page = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_start = static_cast<off_t>(abi::kSlotLockOffset - 1);
-    lock.l_len = 1;
-    CHECK_EQ(::fcntl(page, F_OFD_SETLK, &lock), 0);
-    Worker other = started(own_region("-other", "30"));
-    const std::uint64_t began = now_ns();
-    CHECK_EQ(other.number(launch(1)), 0);
-    CHECK_EQ(other.number("sync"), 0);
-    CHECK_LT(now_ns() - began, 5'000'000'000ULL);
-    ::close(page);
-}
-
-/// A figure that is read twice can be another one the second time: this one is divided by.
-void a_neighbour_that_flips_weights_crashes_nobody() {
-    Worker one = started(own_region("-one", "70"));
-    Worker other = started(own_region("-other", "30"));
-    CHECK_EQ(one.number(launch(1)), 0);
-    CHECK_EQ(other.number(launch(1)), 0);
-    const int file = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
-    void* const mapped =
-        ::mmap(nullptr, sizeof(abi::NodePage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    CHECK_EQ(mapped == MAP_FAILED, false);
-    auto* const page = static_cast<abi::NodePage*>(mapped);
-    std::atomic<bool> enough{false};
-    std::thread hostile([page, &enough] {
-        for (std::uint32_t i = 0; !enough; ++i)
-            for (abi::Arbiter& arbiter : page->devices)
-                for (unsigned tenant = 0; tenant < 4; ++tenant)
-                    arbiter.tenants[tenant].weight = i % 2;
-    });
-    const std::uint64_t end = now_ns() + 3'000'000'000ULL;
-    bool fine = true;
-    while (fine && now_ns() < end)
-        fine = one.number(launch(1)) == 0 && other.number(launch(1)) == 0 &&
-               one.number("sync") == 0 && other.number("sync") == 0;
-    enough = true;
-    hostile.join();
-    CHECK_EQ(fine, true);
-    ::munmap(mapped, sizeof(abi::NodePage));
-    ::close(file);
-}
-
-/// Turns that never come cost a few waits, not one for each launch.
-void a_neighbour_that_writes_over_turns_stops_nobody_for_long() {
-    Worker one = started(own_region("-one", "70"));
-    Worker other = started(own_region("-other", "30"));
-    CHECK_EQ(one.number(launch(1)), 0);
-    CHECK_EQ(other.number(launch(1)), 0);
-    const int file = ::open(environment("ALIQUOT_GUARD_NODE").c_str(), O_RDWR | O_CLOEXEC);
-    void* const mapped =
-        ::mmap(nullptr, sizeof(abi::NodePage), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    CHECK_EQ(mapped == MAP_FAILED, false);
-    auto* const page = static_cast<abi::NodePage*>(mapped);
-    std::atomic<bool> enough{false};
-    std::thread hostile([page, &enough] {
-        while (!enough) {
-            for (abi::Arbiter& arbiter : page->devices) {
-                arbiter.holder = 2;  // `other`, which never launches again
-                arbiter.since_ns = now_ns();
-                arbiter.tenants[1].last_ns = now_ns();
-            }
-        }
-    });
-    const std::uint64_t began = now_ns();
-    bool fine = true;
-    for (int i = 0; fine && i < 100; ++i)
-        fine = one.number(launch(1)) == 0 && one.number("sync") == 0;
-    const std::uint64_t took = now_ns() - began;
-    enough = true;
-    hostile.join();
-    CHECK_EQ(fine, true);
-    CHECK_LT(took, 15'000'000'000ULL);  // 25 s and more with a wait each
-    ::munmap(mapped, sizeof(abi::NodePage));
-    ::close(file);
 }
 
 void a_killed_holder_stops_nobody() {

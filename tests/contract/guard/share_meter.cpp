@@ -75,7 +75,15 @@ private:
         for (const auto& [name, value] : work.environment) environment[name] = value;
         environment["ALIQUOT_GUARD_REGION"] =
             world.directory() / ("region-" + std::to_string(work.container));
-        environment["ALIQUOT_GUARD_NODE"] = world.directory() / "node-page";
+        const std::string container = "turns-" + std::to_string(work.container);
+        if (!fs::exists(world.directory() / container)) {
+            const auto weight = work.environment.find("ALIQUOT_GUARD_WEIGHT");
+            world.turns().add(container,
+                              weight == work.environment.end()
+                                  ? 1U
+                                  : static_cast<std::uint32_t>(std::stoul(weight->second)));
+        }
+        environment["ALIQUOT_GUARD_NODE"] = world.directory() / container;
         if (bare_) environment.erase("LD_PRELOAD");
         char self[4096] = {};
         (void)!::readlink("/proc/self/exe", self, sizeof self - 1);

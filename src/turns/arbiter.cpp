@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "turns/arbiter.h"
+
+#include <algorithm>
+
+#include "abi/turns.h"
+
+namespace aliquot::turns {
+namespace {
+
+constexpr std::uint64_t kScale = 1000;  // virtual time is time x kScale / weight
+
+std::int64_t by_weight(std::uint64_t ns, std::uint64_t weight) {
+    return static_cast<std::int64_t>(ns * kScale / weight);
+}
+
+}  // namespace
+
+unsigned Arbiter::add(std::uint32_t weight) {
+    const auto free = std::ranges::find_if(tenants_, [](const Tenant& one) { return !one.used; });
+    const auto place = static_cast<unsigned>(free - tenants_.begin());
+    if (free == tenants_.end()) tenants_.emplace_back();
+    tenants_[place] = Tenant{};
+    tenants_[place].used = true;
+    set_weight(place, weight);
+    return place;
+}
+
+void Arbiter::remove(unsigned tenant) {
+    if (holder_ == tenant) holder_ = kNobody;
+    tenants_[tenant] = Tenant{};
+    next_ = find_next();
+}
+
+void Arbiter::set_weight(unsigned tenant, std::uint32_t weight) {
+    tenants_[tenant].weight = weight == 0 ? 1 : weight;
+}
+
+bool Arbiter::is_empty() const {
+    return std::ranges::none_of(tenants_, [](const Tenant& one) { return one.used; });
+}
+
+void Arbiter::see(unsigned tenant, const Wants& wants, std::uint64_t now) {
+    Tenant& one = tenants_[tenant];
+    const Wants before = one.wants;
+    one.wants = wants;
+    if (wants.asked != before.asked) one.asked_ns = now;
+    const bool has_rested = wants.rests != before.rests;
+    if (tenant == holder_) {
+        // What was asked for before this turn has been answered by it.
+        if (!is_back(one)) one.answered = wants.asked;
+        if (wants.rests % 2 == 0)
+            one.rests_ns = 0;
+        else if (one.rests_ns == 0 || has_rested)
+            one.rests_ns = now;
+        one.active_ns = one.rests_ns != 0 ? one.rests_ns : now;
+        return;
+    }
+    if (one.late_ns != 0 && (is_back(one) || has_rested)) settle_late(one, now);
+    look_whether_it_waits(tenant, now);
+}
+
+void Arbiter::look_whether_it_waits(unsigned tenant, std::uint64_t now) {
+    Tenant& one = tenants_[tenant];
+    const bool waits = one.wants.asked != 0 && one.wants.asked != one.answered &&
+                       now - one.asked_ns < kStillWaiting;
+    if (waits && !one.waits) begin_to_wait(tenant, now);
+    one.waits = waits;
+    if (waits) one.active_ns = now;
+}
+
+/// Time in which it wanted nothing is not saved up, and time in which the holder was alone is not
+/// held against that.
+void Arbiter::begin_to_wait(unsigned tenant, std::uint64_t now) {
+    const bool others_wait =
+        std::ranges::any_of(tenants_, [](const Tenant& one) { return one.waits; });
+    if (!others_wait && now > since_ns_ + kQuantum) since_ns_ = now;
+    raise_floor();
+    Tenant& me = tenants_[tenant];
+    me.virtual_ns = std::max(me.virtual_ns, floor_ns_ - by_weight(kCredit, me.weight));
+}
+
+/// The least that any container has had that has or wants the device; it never falls.
+void Arbiter::raise_floor() {
+    bool any = false;
+    std::int64_t least = 0;
+    for (unsigned i = 0; i < tenants_.size(); ++i) {
+        if (!tenants_[i].waits && holder_ != i) continue;
+        if (!any || tenants_[i].virtual_ns < least) least = tenants_[i].virtual_ns;
+        any = true;
+    }
+    if (any) floor_ns_ = std::max(floor_ns_, least);
+    constexpr std::int64_t kFar = std::int64_t{1} << 60U;
+    if (floor_ns_ < kFar) return;
+    for (Tenant& one : tenants_) one.virtual_ns -= std::min(one.virtual_ns, kFar);
+    floor_ns_ -= kFar;
+}
+
+void Arbiter::book(Tenant& one, std::uint64_t from, std::uint64_t now) {
+    const std::uint64_t had = now > from ? now - from : 0;
+    one.virtual_ns += by_weight(had, one.weight);
+}
+
+/// Its kernels went on after it had lost the turn, and delayed whoever got it.
+void Arbiter::settle_late(Tenant& one, std::uint64_t now) {
+    book(one, one.late_ns, std::min(now, one.late_ns + kMostLate));
+    one.late_ns = 0;
+}
+
+/// Books what the holder has had, by the clock, whatever it says of itself.
+void Arbiter::charge(std::uint64_t now) {
+    book(tenants_[holder_], since_ns_, now);
+    since_ns_ = now;
+    raise_floor();
+}
+
+void Arbiter::give(unsigned tenant, std::uint64_t now) {
+    holder_ = tenant;
+    since_ns_ = now;
+    Tenant& one = tenants_[tenant];
+    if (one.late_ns != 0) settle_late(one, now);
+    one.waits = false;
+    one.answered = one.wants.asked;
+    one.rests_ns = 0;
+    one.active_ns = now;
+    // Never what it says it has given back, and never 0.
+    do one.grant = (one.grant + 1) & abi::kTurnGrants;
+    while (one.grant == 0 || is_back(one));
+}
+
+unsigned Arbiter::find_next() const {
+    unsigned best = kNobody;
+    for (unsigned i = 0; i < tenants_.size(); ++i) {
+        if (!tenants_[i].waits || i == holder_) continue;
+        if (best == kNobody || tenants_[i].virtual_ns < tenants_[best].virtual_ns) best = i;
+    }
+    return best;
+}
+
+std::uint64_t Arbiter::overdue_at() const {
+    const std::uint64_t due = since_ns_ + kQuantum;
+    const std::uint64_t busy = std::min(tenants_[holder_].wants.busy_until_ns, due + kMostBusy);
+    return std::max(due, busy) + kOverdue;
+}
+
+/// When the next one will have had so much less than the holder, with what that has had of its turn.
+std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
+    const Tenant& holder = tenants_[holder_];
+    const Tenant& next = tenants_[next_];
+    const std::int64_t missing =
+        next.virtual_ns + by_weight(by_ns, next.weight) - holder.virtual_ns;
+    if (missing <= 0) return since_ns_;
+    return since_ns_ + static_cast<std::uint64_t>(missing) * holder.weight / kScale + 1;
+}
+
+/// Whether the turn can be taken from whoever has it.
+bool Arbiter::is_due_to_lose(std::uint64_t now) const {
+    const Tenant& holder = tenants_[holder_];
+    if (holder.rests_ns == 0) return now > overdue_at();
+    // A rest at the end of a quantum is nothing to whoever has had more than the holder.
+    return now >= holder.rests_ns + kRest || (now >= since_ns_ + kQuantum && now >= behind_at(0)) ||
+           holder.rests_ns >= behind_at(kEager);
+}
+
+void Arbiter::decide(std::uint64_t now) {
+    next_ = find_next();
+    if (holder_ == kNobody) {
+        if (next_ != kNobody) give(next_, now);
+        next_ = find_next();
+    } else {
+        Tenant& holder = tenants_[holder_];
+        const bool back = is_back(holder);
+        if (back || (next_ != kNobody && is_due_to_lose(now))) {
+            charge(now);
+            if (!back && holder.rests_ns == 0) holder.late_ns = now;
+            // Given back, and it had no more than whoever is next: its own again.
+            const bool again =
+                back && (next_ == kNobody || tenants_[next_].virtual_ns >= holder.virtual_ns);
+            const unsigned before = holder_;
+            give(again ? holder_ : next_, now);
+            if (!again) look_whether_it_waits(before, now);
+            next_ = find_next();
+        }
+    }
+    recent_ = static_cast<unsigned>(
+        std::ranges::count_if(tenants_, [&](const Tenant& one) { return is_recent(one, now); }));
+}
+
+bool Arbiter::is_recent(const Tenant& one, std::uint64_t now) const {
+    return one.active_ns != 0 && now - one.active_ns < kRecent;
+}
+
+bool Arbiter::is_lively(std::uint64_t now) const {
+    return std::ranges::any_of(tenants_, [&](const Tenant& one) {
+        return one.wants.asked != 0 && now - one.asked_ns < kStillWaiting;
+    });
+}
+
+std::uint32_t Arbiter::word(unsigned tenant, std::uint64_t now) const {
+    const Tenant& one = tenants_[tenant];
+    std::uint32_t word = one.grant << abi::kTurnGrantShift;
+    if (recent_ > (is_recent(one, now) ? 1U : 0U)) word |= abi::kTurnOthers;
+    if (tenant != holder_) return word;
+    word |= abi::kTurnMine;
+    if (next_ == kNobody) return word;
+    word |= abi::kTurnWanted;
+    if (now >= since_ns_ + kQuantum || now >= behind_at(kQuantum / 2)) word |= abi::kTurnOver;
+    if (now >= behind_at(kEager)) word |= abi::kTurnEager;
+    return word;
+}
+
+std::uint64_t Arbiter::next_look(std::uint64_t now) const {
+    std::uint64_t next = 0;
+    const auto at = [&](std::uint64_t when) {
+        if (when > now && (next == 0 || when < next)) next = when;
+    };
+    for (const Tenant& one : tenants_) {
+        if (one.active_ns != 0) at(one.active_ns + kRecent);
+    }
+    if (holder_ == kNobody || next_ == kNobody) return next;
+    at(since_ns_ + kQuantum);
+    at(behind_at(kQuantum / 2));
+    at(behind_at(kEager));
+    at(overdue_at() + 1);
+    if (const std::uint64_t rests = tenants_[holder_].rests_ns; rests != 0) at(rests + kRest);
+    return next;
+}
+
+}  // namespace aliquot::turns

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace aliquot::turns {
+
+/// What a container says about one device, as it was read once (abi::Wish).
+struct Wants {
+    std::uint32_t asked = 0;
+    std::uint32_t rests = 0;
+    std::uint32_t done = 0;
+    std::uint64_t busy_until_ns = 0;
+};
+
+/// Who has one device now: of the containers that want it at the same time one has it at a time, for
+/// a quantum, in proportion to their weights. While only one wants it, it has it.
+///
+/// Weighted fair queueing by virtual time (time held / weight; the least is next). All times are
+/// CLOCK_MONOTONIC nanoseconds of the caller. What containers say decides only whether they get the
+/// turn and when they are ready to give it back: what they had is measured here, by the clock, and
+/// whoever does not give it back has it taken away. Makes no system call; not thread-safe.
+class Arbiter {
+public:
+    static constexpr std::uint64_t kQuantum = 8'000'000;
+    /// How far behind the others a container that comes back may be: it gets that much at once.
+    static constexpr std::uint64_t kCredit = 24'000'000;
+    /// A holder with nothing to do keeps its turn that long: it may be about to launch again.
+    static constexpr std::uint64_t kRest = 200'000;
+    /// Whoever is that far behind a holder at rest gets the turn at once; with less, each wait of a
+    /// program that waits for every launch would cost a change of turns.
+    static constexpr std::uint64_t kEager = 2'000'000;
+    /// A holder that does not give its turn back loses it after that long.
+    static constexpr std::uint64_t kOverdue = 20'000'000;
+    /// Beyond a quantum, work in flight is believed to last that long: kernels cannot be stopped.
+    static constexpr std::uint64_t kMostBusy = 100'000'000;
+    /// Whoever lost its turn pays on until its work is done, for so long at most.
+    static constexpr std::uint64_t kMostLate = 250'000'000;
+    /// Whoever has used the device so recently counts as a neighbour.
+    static constexpr std::uint64_t kRecent = 2'000'000'000;
+    /// Whoever waits says so every few milliseconds; a process that was killed does not.
+    static constexpr std::uint64_t kStillWaiting = 50'000'000;
+
+    static constexpr unsigned kNobody = ~0U;
+
+    /// A new container that takes turns. `weight` 0 counts as 1.
+    unsigned add(std::uint32_t weight);
+    void remove(unsigned tenant);
+    void set_weight(unsigned tenant, std::uint32_t weight);
+    [[nodiscard]] bool is_empty() const;
+
+    /// What it says now.
+    void see(unsigned tenant, const Wants& wants, std::uint64_t now);
+    /// Passes the turn on where that is due. After all was seen.
+    void decide(std::uint64_t now);
+
+    [[nodiscard]] unsigned holder() const { return holder_; }
+    /// abi::Turn::word for one container, as of the last decide().
+    [[nodiscard]] std::uint32_t word(unsigned tenant, std::uint64_t now) const;
+    /// Somebody waits for the turn, or did so a moment ago: what they say is to be looked at often.
+    [[nodiscard]] bool is_lively(std::uint64_t now) const;
+    /// When to decide again though nobody says anything new; 0: not needed.
+    [[nodiscard]] std::uint64_t next_look(std::uint64_t now) const;
+    [[nodiscard]] std::uint64_t weight(unsigned tenant) const { return tenants_[tenant].weight; }
+
+private:
+    struct Tenant {
+        bool used = false;
+        bool waits = false;
+        Wants wants;
+        std::uint32_t answered = 0;  // Wants::asked that a turn was given for
+        std::uint32_t grant = 0;
+        std::uint64_t weight = 1;
+        std::int64_t virtual_ns = 0;
+        std::uint64_t asked_ns = 0;   // it has asked anew
+        std::uint64_t active_ns = 0;  // it wanted or had the device last
+        std::uint64_t rests_ns = 0;   // it rests since; 0: it does not
+        std::uint64_t late_ns = 0;    // its turn was taken away and it is charged from; 0: not
+    };
+
+    [[nodiscard]] bool is_back(const Tenant& one) const { return one.wants.done == one.grant; }
+    [[nodiscard]] bool is_recent(const Tenant& one, std::uint64_t now) const;
+    void look_whether_it_waits(unsigned tenant, std::uint64_t now);
+    void begin_to_wait(unsigned tenant, std::uint64_t now);
+    void raise_floor();
+    void book(Tenant& one, std::uint64_t from, std::uint64_t now);
+    void settle_late(Tenant& one, std::uint64_t now);
+    void charge(std::uint64_t now);
+    void give(unsigned tenant, std::uint64_t now);
+    [[nodiscard]] unsigned find_next() const;
+    [[nodiscard]] bool is_due_to_lose(std::uint64_t now) const;
+    [[nodiscard]] std::uint64_t overdue_at() const;
+    [[nodiscard]] std::uint64_t behind_at(std::uint64_t by_ns) const;
+
+    std::vector<Tenant> tenants_;
+    unsigned holder_ = kNobody;
+    unsigned next_ = kNobody;     // of those that wait, the furthest behind
+    unsigned recent_ = 0;         // containers that have used the device of late
+    std::uint64_t since_ns_ = 0;  // the turn is charged from
+    std::int64_t floor_ns_ = 0;   // of virtual time
+};
+
+}  // namespace aliquot::turns

@@ -17,6 +17,8 @@ inline constexpr char kAgent[] = "aliquot.dev/agent";                    // its 
 inline constexpr char kConfig[] = "aliquot.dev/config";  // JSON, node/config_choice.h
 inline constexpr char kGpus[] = "aliquot.dev/gpus";      // JSON, node/offer_text.h
 inline constexpr char kShares[] = "aliquot.dev/shares";  // JSON, node/offer_text.h
+/// Who holds which GPU, where pods are placed; JSON, scheduling/served_node.h.
+inline constexpr char kGranted[] = "aliquot.dev/granted";
 inline constexpr char kMigProblem[] = "aliquot.dev/mig.config.problem";
 
 // Conditions; True is good.
@@ -31,8 +33,8 @@ inline constexpr char kMigConfigServed[] = "MigConfigServed";
 inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";
 
 /// Every annotation and condition of ours: what an uninstall takes away.
-inline constexpr const char* kAnnotations[] = {kAgent,       kConfig,      kGpus,  kMigProblem,
-                                               kOwnedLabels, kOwnedTaints, kShares};
+inline constexpr const char* kAnnotations[] = {kAgent,      kConfig,      kGpus,        kGranted,
+                                               kMigProblem, kOwnedLabels, kOwnedTaints, kShares};
 inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed};
 
 /// Exit code of `aliquot-agent --clean-up`: all is gone but what containers use that still run.

@@ -51,6 +51,20 @@ std::vector<GpuStatus> gpu_statuses(const gpu::Inventory& inventory) {
     return told;
 }
 
+GpuOffers gpu_offers(const sharing::Offer& offer) {
+    GpuOffers offers;
+    for (const sharing::Resource& resource : offer.resources) {
+        for (const sharing::OfferedGpu& device : resource.gpus) {
+            if (device.frozen || !device.healthy()) continue;
+            const std::size_t listed = device.only ? device.only->size() : device.replicas;
+            if (listed > 0) {
+                offers[device.gpu.uuid.text][resource.name] += static_cast<unsigned>(listed);
+            }
+        }
+    }
+    return offers;
+}
+
 std::string to_json(const std::vector<GpuStatus>& gpus) {
     Json list = Json::array();
     for (const GpuStatus& gpu : gpus) {
@@ -64,6 +78,7 @@ std::string to_json(const std::vector<GpuStatus>& gpus) {
                         {"advice", gpu.advice},
                         {"mig", gpu.mig},
                         {"migDevices", gpu.mig_devices}});
+        if (!gpu.offers.empty()) list.back()["offers"] = gpu.offers;
     }
     return dumped(list);
 }
@@ -87,6 +102,12 @@ std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json) 
         if (devices != one.end() && devices->is_array()) {
             for (const Json& profile : *devices) {
                 if (profile.is_string()) gpu.mig_devices.push_back(profile.get<std::string>());
+            }
+        }
+        const Json& offers = member(one, "offers");
+        if (offers.is_object()) {
+            for (const auto& offer : offers.items()) {
+                gpu.offers[offer.key()] = number_at<unsigned>(offers, offer.key().c_str());
             }
         }
         told.push_back(std::move(gpu));

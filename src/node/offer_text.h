@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +27,15 @@ struct GpuStatus {
     std::string advice;
     bool mig = false;
     std::vector<std::string> mig_devices;  // profiles
+    /// Resource -> units of it that kubelet is told of, MIG devices among them; by whoever fills it.
+    std::map<std::string, unsigned> offers{};
     friend bool operator==(const GpuStatus&, const GpuStatus&) = default;
 };
 std::vector<GpuStatus> gpu_statuses(const gpu::Inventory& inventory);
+
+/// By uuid of the GPU: resource -> units that are offered of it.
+using GpuOffers = std::map<std::string, std::map<std::string, unsigned>>;
+GpuOffers gpu_offers(const sharing::Offer& offer);
 std::string to_json(const std::vector<GpuStatus>& gpus);
 /// Empty: the text is no such annotation.
 std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "admission/choice.h"
@@ -80,6 +81,45 @@ Decision decide_of(const Json& pod, const Cluster& cluster, const PatchOptions& 
     return decision;
 }
 
+bool asks_for_any(const Json& spec, const std::function<bool(const std::string&)>& serves) {
+    for (const char* const list : {"containers", "initContainers"}) {
+        const Json& containers = member(spec, list);
+        if (!containers.is_array()) continue;
+        for (const Json& container : containers) {
+            const Json& resources = member(container, "resources");
+            for (const char* const kind : {"limits", "requests"}) {
+                const Json& amounts = member(resources, kind);
+                if (!amounts.is_object()) continue;
+                for (const auto& amount : amounts.items()) {
+                    if (amount.value() != "0" && amount.value() != 0 && serves(amount.key()))
+                        return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+Decision gate(const Json& pod, const std::function<bool(const std::string&)>& serves) {
+    const Json& spec = member(pod, "spec");
+    const Json& gates = member(spec, "schedulingGates");
+    // A pod with a gate may have no node yet.
+    if (!spec.is_object() || !text_at(spec, "nodeName").empty()) return {};
+    for (std::size_t i = 0; gates.is_array() && i < gates.size(); ++i) {
+        if (text_at(gates[i], "name") == kPlacementGate) return {};
+    }
+    if (!asks_for_any(spec, serves)) return {};
+    const Json name = {{"name", kPlacementGate}};
+    const bool has_list = gates.is_array();
+    const Json patch =
+        Json::array({{{"op", "add"},
+                      {"path", has_list ? "/spec/schedulingGates/-" : "/spec/schedulingGates"},
+                      {"value", has_list ? name : Json::array({name})}}});
+    Decision decision;
+    decision.patch = dumped(patch);
+    return decision;
+}
+
 /// Headers carry them: one line each, and not too long.
 Json warnings_of(const Decision& decision) {
     Json list = Json::array();
@@ -132,17 +172,41 @@ Review let_through(const std::string& uid, const std::string& reason) {
     return {.result = ReviewResult::kFailed, .body = dumped(response_of(uid, failed))};
 }
 
-Review answer(const std::string& uid, const Json& request, const Cluster* cluster,
-              const PatchOptions& options) {
+using Decide = std::function<Decision(const Json& pod)>;
+
+/// decide   empty: it cannot be decided, because of `unknown`
+Review answer(const std::string& uid, const Json& request, const Decide& decide,
+              const char* unknown) {
     if (!is_about_new_pods(request)) {
         return {.result = ReviewResult::kUnchanged, .body = dumped(response_of(uid, {}))};
     }
-    if (cluster == nullptr) return let_through(uid, "the nodes are not known yet");
+    if (!decide) return let_through(uid, unknown);
     try {
-        const Decision decision = decide_of(member(request, "object"), *cluster, options);
+        const Decision decision = decide(member(request, "object"));
         return {.result = result_of(decision), .body = dumped(response_of(uid, decision))};
     } catch (const std::exception& problem) {
         return let_through(uid, problem.what());
+    }
+}
+
+Review review_by(std::string_view body, const Decide& decide, const char* unknown) {
+    if (body.size() > kMostReviewBytes) return malformed("the review is larger than 3 MiB");
+    if (is_deep(body)) return malformed("the review is nested deeper than 64 levels");
+    try {
+        const Json root = Json::parse(body, nullptr, false);
+        if (text_at(root, "kind") != "AdmissionReview") {
+            return malformed("the body is no AdmissionReview");
+        }
+        if (const std::string version = text_at(root, "apiVersion");
+            version != "admission.k8s.io/v1") {
+            return malformed("the review is not of version admission.k8s.io/v1");
+        }
+        const Json& request = member(root, "request");
+        const std::string uid = text_at(request, "uid");
+        if (uid.empty() || uid.size() > kLongestUid) return malformed("the review has no uid");
+        return answer(uid, request, decide, unknown);
+    } catch (const std::exception& problem) {
+        return malformed(std::string("the review cannot be read: ") + problem.what());
     }
 }
 
@@ -166,24 +230,17 @@ Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions
 }
 
 Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options) {
-    if (body.size() > kMostReviewBytes) return malformed("the review is larger than 3 MiB");
-    if (is_deep(body)) return malformed("the review is nested deeper than 64 levels");
-    try {
-        const Json root = Json::parse(body, nullptr, false);
-        if (text_at(root, "kind") != "AdmissionReview") {
-            return malformed("the body is no AdmissionReview");
-        }
-        if (const std::string version = text_at(root, "apiVersion");
-            version != "admission.k8s.io/v1") {
-            return malformed("the review is not of version admission.k8s.io/v1");
-        }
-        const Json& request = member(root, "request");
-        const std::string uid = text_at(request, "uid");
-        if (uid.empty() || uid.size() > kLongestUid) return malformed("the review has no uid");
-        return answer(uid, request, cluster, options);
-    } catch (const std::exception& problem) {
-        return malformed(std::string("the review cannot be read: ") + problem.what());
+    Decide decide;
+    if (cluster != nullptr) {
+        decide = [&](const Json& pod) { return decide_of(pod, *cluster, options); };
     }
+    return review_by(body, decide, "the nodes are not known yet");
+}
+
+Review review_gate(std::string_view body, const std::function<bool(const std::string&)>& serves) {
+    Decide decide;
+    if (serves) decide = [&](const Json& pod) { return gate(pod, serves); };
+    return review_by(body, decide, "the nodes are not known yet");
 }
 
 }  // namespace aliquot::admission

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "admission/pod_patch.h"
 
 namespace aliquot::admission {
+
+/// The gate that keeps kube-scheduler from a pod before it is placed; as a label of a namespace with the value
+/// "enabled" it asks for that.
+inline constexpr char kPlacementGate[] = "aliquot.dev/placement";
 
 /// What is decided of one pod.
 struct Decision {
@@ -42,6 +47,11 @@ struct Review {
 /// body      any bytes; above kMostReviewBytes, or nested deeper than 64, is kMalformed
 /// cluster   null: not known yet; pods are allowed as they are, with a warning
 Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options);
+
+/// Answers an AdmissionReview by putting the gate aliquot.dev/placement on a new pod that asks for a resource
+/// that we place. One that has a node or the gate already stays as it is. Never throws.
+/// serves   whether this extended resource is ours to place; empty: not known yet, nothing is gated
+Review review_gate(std::string_view body, const std::function<bool(const std::string&)>& serves);
 
 inline constexpr std::size_t kMostReviewBytes = std::size_t{3} << 20U;
 

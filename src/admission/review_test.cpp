@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
+
+#include "base/base64.h"
 
 namespace aliquot::admission {
 namespace {
@@ -79,6 +82,60 @@ TEST(Review, BeforeTheNodesAreKnownPodsPass) {
     EXPECT_EQ(answer.result, ReviewResult::kFailed);
     EXPECT_THAT(answer.body, HasSubstr("\"allowed\":true"));
     EXPECT_THAT(answer.body, HasSubstr("the nodes are not known yet"));
+}
+
+Json gate_answer(const Json& pod_spec, bool known = true) {
+    Json request = review_of({});
+    request["request"]["object"]["spec"] = pod_spec;
+    const Review answer = review_gate(
+        request.dump(), known ? [](const std::string& name) { return name == "nvidia.com/gpu"; }
+                              : std::function<bool(const std::string&)>());
+    const Json response = Json::parse(answer.body)["response"];
+    EXPECT_EQ(response["allowed"], true);
+    if (response.contains("warnings")) return response["warnings"];
+    if (!response.contains("patch")) return nullptr;
+    return Json::parse(decode_base64(response["patch"].get<std::string>()).value_or(""));
+}
+
+Json spec_asking(const Json& resources, const char* list = "containers") {
+    Json spec{{"containers", Json::array({{{"name", "a"}}})}};
+    spec[list] = Json::array({{{"name", "main"}, {"resources", resources}}});
+    return spec;
+}
+
+TEST(Gate, IsPutOnPodsThatAskForWhatWePlace) {
+    const Json one = spec_asking({{"limits", {{"nvidia.com/gpu", "1"}}}});
+    const Json patch = gate_answer(one);
+    ASSERT_EQ(patch.size(), 1U);
+    EXPECT_EQ(patch[0]["op"], "add");
+    EXPECT_EQ(patch[0]["path"], "/spec/schedulingGates");
+    EXPECT_EQ(patch[0]["value"], Json::array({{{"name", kPlacementGate}}}));
+    EXPECT_FALSE(gate_answer(spec_asking({{"requests", {{"nvidia.com/gpu", 2}}}}, "initContainers"))
+                     .is_null());
+    Json gated = one;
+    gated["schedulingGates"] = Json::array({{{"name", "example.com/other"}}});
+    EXPECT_EQ(gate_answer(gated)[0]["path"], "/spec/schedulingGates/-");
+}
+
+TEST(Gate, IsNotPutOnAnythingElse) {
+    EXPECT_TRUE(gate_answer(spec_asking({{"limits", {{"cpu", "1"}}}})).is_null());
+    EXPECT_TRUE(gate_answer(spec_asking({{"limits", {{"nvidia.com/gpu", "0"}}}})).is_null());
+    Json placed = spec_asking({{"limits", {{"nvidia.com/gpu", "1"}}}});
+    placed["nodeName"] = "gpu-1";
+    EXPECT_TRUE(gate_answer(placed).is_null());
+    Json gated = spec_asking({{"limits", {{"nvidia.com/gpu", "1"}}}});
+    gated["schedulingGates"] = Json::array({{{"name", kPlacementGate}}});
+    EXPECT_TRUE(gate_answer(gated).is_null());
+    for (const Json& odd : {Json("text"), Json(nullptr), Json::array({1}), Json{{"containers", 7}},
+                            spec_asking(Json::array()), spec_asking({{"limits", "many"}})}) {
+        EXPECT_TRUE(gate_answer(odd).is_null()) << odd;
+    }
+}
+
+TEST(Gate, BeforeTheNodesAreKnownPodsPass) {
+    const Json warnings = gate_answer(spec_asking({{"limits", {{"nvidia.com/gpu", "1"}}}}), false);
+    ASSERT_EQ(warnings.size(), 1U);
+    EXPECT_THAT(warnings[0].get<std::string>(), HasSubstr("the nodes are not known yet"));
 }
 
 TEST(Review, WhatIsNoneIsToldToThePeerOnly) {

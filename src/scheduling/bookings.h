@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "placement/workload.h"
+#include "scheduling/decision.h"
+#include "scheduling/gpu_pod.h"
+#include "scheduling/pools.h"
+
+namespace aliquot::scheduling {
+
+/// Who has what: every pod that is bound or planned, with its part of each pool. What is bound comes first: what
+/// is only planned gives way to it and looks for other GPUs of the same nodes. Not thread-safe.
+class Bookings {
+public:
+    void set_node(ServedNode node);
+    void remove_node(const std::string& name);
+    void set_pod(const GpuPod& pod);
+    void remove_pod(const std::string& uid);
+    void forget(const std::string& uid);
+    /// Keeps `targets` for a pod that is not bound and has none.
+    void plan(const GpuPod& pod, const std::vector<Target>& targets);
+    /// As Books::keep_for() and keep_only_for().
+    void keep_node(const std::string& name, ServedNode::Keeping keeping);
+    void keep_only_for(const std::set<std::string>& uids);
+    /// Which tasks are to be expected; holds for later engines, too.
+    void expect(std::vector<placement::TaskType> workload);
+
+    [[nodiscard]] const std::map<std::string, ServedNode>& nodes() const { return nodes_; }
+    [[nodiscard]] Pools& pools() { return pools_; }
+    [[nodiscard]] const Pools& pools() const { return pools_; }
+    [[nodiscard]] bool is_planned(const std::string& uid) const;
+    [[nodiscard]] std::uint64_t overbooked() const { return overbooked_; }
+    [[nodiscard]] std::vector<GpuBooking> gpus() const;
+    /// What one pod has, or is to have, of a node.
+    struct Held {
+        std::string pod;  // NAMESPACE/NAME
+        std::int32_t priority = 0;
+        DeviceUnits units;
+    };
+    [[nodiscard]] std::vector<Held> held_on(const std::string& node) const;
+    [[nodiscard]] std::string self_check();
+
+private:
+    struct Booking {
+        std::size_t pool = 0;
+        placement::PlacementId id = 0;
+    };
+    struct Entry {
+        GpuPod pod;
+        std::vector<Target> targets;  // of a bound one: where it is
+        std::vector<Booking> bookings;
+
+        [[nodiscard]] bool is_bound() const { return !pod.node.empty(); }
+    };
+
+    void rebuild();
+    void release(Entry& entry);
+    void book(Entry& entry);
+    void book_at(Entry& entry, Target& target);
+    bool take(Entry& entry, std::size_t pool, placement::Request request,
+              std::vector<std::uint8_t> devices);
+    bool take_units(Entry& entry, const std::string& node, const std::string& resource,
+                    const std::map<std::string, unsigned>& gpus, std::set<std::size_t>& touched);
+    bool push_planned_off(const Entry& by, const std::string& node);
+    void seat_again();
+    void settle_bound(Entry& entry);
+    [[nodiscard]] DeviceUnits units_of_bound(const Entry& entry) const;
+
+    std::map<std::string, ServedNode> nodes_;
+    std::map<std::string, Entry> entries_;  // by uid
+    Pools pools_;
+    std::vector<placement::TaskType> workload_;
+    std::uint64_t overbooked_ = 0;
+};
+
+}  // namespace aliquot::scheduling

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling/books.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "node/names.h"
+#include "placement/workload.h"
+#include "scheduling/bookings.h"
+#include "scheduling/fit.h"
+#include "scheduling/near_miss.h"
+
+namespace aliquot::scheduling {
+namespace {
+
+constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
+constexpr std::uint64_t kLearnEvery = 64;  // decisions
+constexpr unsigned kFirstLook = 32;        // candidates, before all are asked for
+
+/// A taint of a state that ends by itself: not ready, pressure, cordoned, ill.
+bool passes(const k8s::Taint& taint) {
+    return taint.key.starts_with("node.kubernetes.io/") ||
+           taint.key.starts_with("node.cloudprovider.kubernetes.io/") ||
+           taint.key == node::kUnhealthyTaint;
+}
+
+struct Candidate {
+    std::int64_t cost = 0;
+    Target target;
+};
+
+}  // namespace
+
+class Books::State {
+public:
+    explicit State(Options options) : options_(options) {}
+
+    Decision decide(const GpuPod& pod, bool keep);
+    std::string keep_for(const GpuPod& pod);
+    [[nodiscard]] Bookings& bookings() { return bookings_; }
+
+private:
+    std::vector<Candidate> candidates(const GpuPod& pod, unsigned wanted);
+    void add_candidates(const GpuPod& pod, const placement::Request& request, unsigned wanted,
+                        std::vector<Candidate>& found);
+    [[nodiscard]] std::optional<Target> target_of(const GpuPod& pod,
+                                                  const placement::Request& request,
+                                                  const placement::Placement& place) const;
+    [[nodiscard]] std::vector<Target> choose(const GpuPod& pod, std::vector<Candidate> found,
+                                             unsigned wanted) const;
+    [[nodiscard]] bool could_ever(const GpuPod& pod) const;
+    void learn(const GpuPod& pod);
+
+    const Options options_;
+    Bookings bookings_;
+    placement::ArrivalHistory history_;
+};
+
+// ---- the next place -------------------------------------------------------------------------------
+
+std::optional<Target> Books::State::target_of(const GpuPod& pod, const placement::Request& request,
+                                              const placement::Placement& place) const {
+    const Pool& pool = bookings_.pools().of(place.node);
+    const ServedNode& node = bookings_.nodes().at(pool.node);
+    if (!keeps_off(pod, node).empty()) return std::nullopt;
+    Target target{.node = node.name};
+    const DeviceRequest& main = pod.devices.front();
+    const bool apart = pool.units > 1 && main.count > 1 && !node.on_one_gpu.contains(pool.resource);
+    // Asked for was room for all units on one GPU, or for one of those that go to several.
+    const bool asked_apart =
+        pool.units > 1 && request.milli < placement::kWholeGpu && request.mib == 1;
+    if (pool.units > 1 && main.count > 1 && apart != asked_apart) return std::nullopt;
+    if (pod.devices.size() > 1 || apart) {
+        auto units = fit_on(pod, node, bookings_.pools());
+        if (!units) return std::nullopt;
+        target.units = *std::move(units);
+        return target;
+    }
+    const unsigned each = pool.units > 1 ? main.count : 1;
+    for (const std::uint8_t device : place.devices)
+        target.units[pool.resource][pool.gpus[device]] = each;
+    return target;
+}
+
+void Books::State::add_candidates(const GpuPod& pod, const placement::Request& request,
+                                  unsigned wanted, std::vector<Candidate>& found) {
+    const auto all = bookings_.pools().engine().node_count();
+    for (unsigned count = std::min(std::max(kFirstLook, wanted), all);; count = all) {
+        const auto places = bookings_.pools().engine().alternatives(request, count);
+        std::vector<Candidate> good;
+        for (const placement::Placement& place : places) {
+            if (auto target = target_of(pod, request, place))
+                good.push_back({place.cost.total, *std::move(target)});
+        }
+        if (good.size() >= wanted || places.size() < count || count == all) {
+            std::move(good.begin(), good.end(), std::back_inserter(found));
+            return;
+        }
+    }
+}
+
+std::vector<Candidate> Books::State::candidates(const GpuPod& pod, unsigned wanted) {
+    std::vector<Candidate> found;
+    const DeviceRequest& main = pod.devices.front();
+    for (const unsigned units : bookings_.pools().units_of(main.resource)) {
+        std::set<unsigned> counts = {main.count};
+        if (units > 1 && main.count > 1) counts.insert(1);  // each on another GPU
+        for (const unsigned count : counts) {
+            if (units > 1 && count > units) continue;
+            if (units <= 1 && count > placement::kMostDevices) continue;
+            placement::Request request = request_of(main.resource, units, count);
+            request.cpu_milli = pod.cpu_milli;
+            request.memory_mib = pod.memory_mib;
+            add_candidates(pod, request, wanted, found);
+        }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    std::set<std::string> seen;
+    std::erase_if(found,
+                  [&](const Candidate& one) { return !seen.insert(one.target.node).second; });
+    return found;
+}
+
+/// The best first; of a pod that is spread between zones one of each before a second of any.
+std::vector<Target> Books::State::choose(const GpuPod& pod, std::vector<Candidate> found,
+                                         unsigned wanted) const {
+    std::vector<Target> targets;
+    std::set<std::string> zones;
+    for (const bool any_zone : {false, true}) {
+        for (Candidate& one : found) {
+            if (targets.size() >= wanted || one.target.node.empty()) continue;
+            const auto& labels = bookings_.nodes().at(one.target.node).labels;
+            const auto zone = labels.find(kZoneLabel);
+            const bool fresh =
+                zones.insert(zone == labels.end() ? one.target.node : zone->second).second;
+            if (pod.spreads && !any_zone && !fresh) continue;
+            targets.push_back(std::move(one.target));
+            one.target.node.clear();
+        }
+    }
+    return targets;
+}
+
+bool Books::State::could_ever(const GpuPod& pod) const {
+    return std::any_of(bookings_.nodes().begin(), bookings_.nodes().end(), [&](const auto& one) {
+        ServedNode open = one.second;
+        open.is_open = true;
+        open.kept_for = {};
+        std::erase_if(open.taints, passes);
+        return keeps_off(pod, open).empty() && fits_when_empty(pod, open);
+    });
+}
+
+void Books::State::learn(const GpuPod& pod) {
+    const DeviceRequest& main = pod.devices.front();
+    placement::Request request =
+        request_of(main.resource, *bookings_.pools().units_of(main.resource).begin(), main.count);
+    request.cpu_milli = pod.cpu_milli;
+    if (!placement::checked(request)) return;
+    history_.arrived(request);
+    if (history_.arrivals() % kLearnEvery == 1) bookings_.expect(history_.types());
+}
+
+Decision Books::State::decide(const GpuPod& asked, bool keep) {
+    GpuPod pod = asked;
+    std::erase_if(pod.devices, [&](const DeviceRequest& one) {
+        return !bookings_.pools().serves(one.resource);
+    });
+    if (pod.devices.empty()) return {};
+    const auto size = [](const DeviceRequest& one) { return one.count; };
+    std::stable_sort(pod.devices.begin(), pod.devices.end(),
+                     [&](const auto& a, const auto& b) { return size(a) > size(b); });
+    if (keep) bookings_.forget(pod.uid);
+    const bool several =
+        bookings_.pools().units_of(pod.devices.front().resource) == std::set<unsigned>{1} &&
+        pod.devices.front().count > 1;
+    const unsigned wanted = several ? 1 : pod.spreads ? options_.spread_targets : options_.targets;
+    auto targets = choose(pod, candidates(pod, wanted), wanted);
+    if (targets.empty()) {
+        const bool ever = could_ever(pod);
+        return {.kind = ever ? Decision::Kind::kWaits : Decision::Kind::kNever,
+                .why = why_nowhere(pod, bookings_.nodes(), bookings_.pools())};
+    }
+    if (keep) {
+        learn(pod);
+        bookings_.plan(asked, targets);
+    }
+    return {.kind = Decision::Kind::kPlaced, .targets = std::move(targets)};
+}
+
+std::string Books::State::keep_for(const GpuPod& pod) {
+    for (const auto& [name, node] : bookings_.nodes()) {
+        if (node.kept_for.uid == pod.uid && keeps_off(pod, node).empty()) return name;
+    }
+    const auto misses =
+        scheduling::near_misses(pod, bookings_, 1);  // a node that is kept for others is none
+    if (misses.empty() || misses.front().ends.empty()) return {};
+    bookings_.keep_node(misses.front().node, {pod.uid, pod.full_name(), pod.priority});
+    return misses.front().node;
+}
+
+// ---- the public face ------------------------------------------------------------------------------
+
+Books::Books() : Books(Options{}) {}
+Books::Books(Options options) : state_(std::make_unique<State>(options)) {}
+Books::~Books() = default;
+Books::Books(Books&&) noexcept = default;
+Books& Books::operator=(Books&&) noexcept = default;
+void Books::set_node(ServedNode node) { state_->bookings().set_node(std::move(node)); }
+void Books::remove_node(const std::string& name) { state_->bookings().remove_node(name); }
+void Books::set_pod(const GpuPod& pod) { state_->bookings().set_pod(pod); }
+void Books::remove_pod(const std::string& uid) { state_->bookings().remove_pod(uid); }
+void Books::forget(const std::string& uid) { state_->bookings().forget(uid); }
+void Books::adopt(const GpuPod& pod, const std::vector<Target>& targets) {
+    state_->bookings().plan(pod, targets);
+}
+Decision Books::decide(const GpuPod& pod) { return state_->decide(pod, true); }
+Decision Books::what_if(const GpuPod& pod) { return state_->decide(pod, false); }
+std::vector<NearMiss> Books::near_misses(const GpuPod& pod, std::size_t most) const {
+    return scheduling::near_misses(pod, state_->bookings(), most);
+}
+std::string Books::keep_for(const GpuPod& pod) { return state_->keep_for(pod); }
+void Books::keep_only_for(const std::set<std::string>& uids) {
+    state_->bookings().keep_only_for(uids);
+}
+bool Books::is_assumed(const std::string& uid) const { return state_->bookings().is_planned(uid); }
+bool Books::serves(const std::string& resource) const {
+    return state_->bookings().pools().serves(resource);
+}
+std::vector<GpuBooking> Books::gpus() const { return state_->bookings().gpus(); }
+std::uint64_t Books::overbooked() const { return state_->bookings().overbooked(); }
+std::string Books::self_check() { return state_->bookings().self_check(); }
+
+}  // namespace aliquot::scheduling

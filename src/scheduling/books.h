@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduling/decision.h"
+#include "scheduling/gpu_pod.h"
+#include "scheduling/served_node.h"
+
+namespace aliquot::scheduling {
+
+/// Who has what of every GPU that our agents serve: what agents tell to be granted, what is planned for pods
+/// on their way, and the choice of the next place (placement::Engine). No GPU is ever promised more than it
+/// has by decide(). What the cluster did beside us is booked as far as it fits and counted else.
+/// Not thread-safe.
+class Books {
+public:
+    struct Options {
+        unsigned targets = 3;         // nodes that one pod may go to
+        unsigned spread_targets = 8;  // of one with rules that kube-scheduler judges between nodes
+    };
+
+    Books();
+    explicit Books(Options options);
+    ~Books();
+    Books(Books&&) noexcept;
+    Books& operator=(Books&&) noexcept;
+
+    void set_node(ServedNode node);
+    void remove_node(const std::string& name);
+
+    /// A pod as it is now: bound ones are booked where they are, on the GPUs that were granted, else on those
+    /// that were planned, else where they fit best; others keep what decide() gave them.
+    void set_pod(const GpuPod& pod);
+    void remove_pod(const std::string& uid);
+    /// What decide() gave it is given back. Nothing happens to one that is bound.
+    void forget(const std::string& uid);
+    /// Keeps what an earlier leader planned: its targets, as far as they still fit.
+    void adopt(const GpuPod& pod, const std::vector<Target>& targets);
+
+    /// Where the pod may go. Its targets are kept for it until set_pod() shows it bound, forget() or
+    /// remove_pod().
+    Decision decide(const GpuPod& pod);
+    /// What decide() would say; keeps nothing.
+    Decision what_if(const GpuPod& pod);
+
+    /// The nodes where it has no place now, those where least would have to end first; at most `most`.
+    [[nodiscard]] std::vector<NearMiss> near_misses(const GpuPod& pod, std::size_t most) const;
+
+    /// Keeps the node where least has to end for this pod, which waits: other pods of its priority or a lower one
+    /// get no place there until keep_only_for() leaves it out. Nothing changes while one is kept for it already.
+    /// Returns the node; empty: none would do.
+    std::string keep_for(const GpuPod& pod);
+    /// What is kept for others than these (uids) is free for all again.
+    void keep_only_for(const std::set<std::string>& uids);
+
+    /// Whether a pod has targets that are kept for it.
+    [[nodiscard]] bool is_assumed(const std::string& uid) const;
+    [[nodiscard]] bool serves(const std::string& resource) const;
+    [[nodiscard]] std::vector<GpuBooking> gpus() const;
+    /// Bookings that did not fit: what others did beside us.
+    [[nodiscard]] std::uint64_t overbooked() const;
+    /// Empty: bookings and engine agree; else what differs. For tests.
+    [[nodiscard]] std::string self_check();
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aliquot::scheduling

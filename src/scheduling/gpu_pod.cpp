@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling/gpu_pod.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/number.h"
+#include "document/json.h"
+#include "document/path.h"
+#include "k8s/pod.h"
+#include "k8s/resource_name.h"
+
+namespace aliquot::scheduling {
+namespace {
+
+using document::Value;
+
+constexpr double kMilli = 1000;
+constexpr double kMib = 1024.0 * 1024.0;
+constexpr std::uint64_t kMostDevices = 1024;
+
+std::int32_t bounded(double amount) {
+    constexpr double kMost = 2'000'000'000;
+    return static_cast<std::int32_t>(std::clamp(amount, 0.0, kMost));
+}
+
+std::int32_t rounded_up(const k8s::Amounts& amounts, const char* resource, double unit) {
+    const auto found = amounts.find(resource);
+    if (found == amounts.end()) return 0;
+    const double scaled = found->second / unit;
+    const std::int32_t whole = bounded(scaled);
+    return static_cast<double>(whole) < scaled ? whole + 1 : whole;
+}
+
+/// What runs together. An init container gets devices of those that the later ones have, or more: then the
+/// one that asks for most stands for all.
+std::vector<DeviceRequest> device_requests(const std::vector<k8s::Container>& containers) {
+    std::vector<DeviceRequest> running;
+    std::vector<DeviceRequest> beginning;
+    std::map<std::string, std::uint64_t> sums;
+    for (const k8s::Container& one : containers) {
+        for (const auto& [resource, amount] : one.requests) {
+            const auto count = static_cast<unsigned>(std::min(k8s::whole(amount), kMostDevices));
+            if (count == 0 || !k8s::is_extended_resource(resource)) continue;
+            const bool runs = !one.init || one.sidecar;
+            if (runs) sums[resource] += count;
+            (runs ? running : beginning).push_back({one.name, resource, count});
+        }
+    }
+    for (DeviceRequest& one : beginning) {
+        if (one.count <= sums[one.resource]) continue;
+        std::erase_if(running, [&](const auto& other) { return other.resource == one.resource; });
+        sums[one.resource] = one.count;
+        running.push_back(std::move(one));
+    }
+    return running;
+}
+
+void read_gates(const Value& pod, GpuPod& made) {
+    for (const Value& gate : document::items_at(pod, {"spec", "schedulingGates"})) {
+        (document::text_at(gate, {"name"}) == admission::kPlacementGate ? made.is_gated
+                                                                        : made.is_gated_else) =
+            true;
+    }
+}
+
+void read_condition(const Value& pod, GpuPod& made) {
+    for (const Value& one : document::items_at(pod, {"status", "conditions"})) {
+        if (document::text_at(one, {"type"}) != "PodScheduled" ||
+            document::text_at(one, {"reason"}) != "Unschedulable") {
+            continue;
+        }
+        made.unschedulable = document::text_at(one, {"message"});
+        if (made.unschedulable.empty()) made.unschedulable = "Unschedulable";
+        made.unschedulable_since = document::text_at(one, {"lastTransitionTime"});
+    }
+}
+
+std::string owner_of(const Value& pod) {
+    for (const Value& one : document::items_at(pod, {"metadata", "ownerReferences"})) {
+        if (document::is_true(document::at_path(one, {"controller"})))
+            return document::text_at(one, {"uid"});
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<GpuPod> read_gpu_pod(std::string_view json) {
+    const auto root = document::parse_json(json);
+    if (!root) return Error(root.error()).during("pod");
+    const k8s::Pod pod = k8s::read_pod(*root);
+    GpuPod made{.uid = document::text_at(*root, {"metadata", "uid"}),
+                .name_space = pod.name_space,
+                .name = pod.name,
+                .node = pod.where.node_name,
+                .is_over = pod.is_finished(),
+                .created = document::text_at(*root, {"metadata", "creationTimestamp"}),
+                .where = pod.where,
+                .tolerations = pod.tolerations};
+    if (made.uid.empty()) return Error{ErrorCode::kInvalidInput, "a Pod without metadata.uid"};
+    read_gates(*root, made);
+    read_condition(*root, made);
+    made.is_leaving = !document::text_at(*root, {"metadata", "deletionTimestamp"}).empty();
+    made.owner = owner_of(*root);
+    const Value* const spec = root->find("spec");
+    made.spreads = !document::items_at(spec, {"topologySpreadConstraints"}).empty() ||
+                   document::at_path(spec, {"affinity", "podAntiAffinity"}) != nullptr ||
+                   document::at_path(spec, {"affinity", "podAffinity"}) != nullptr;
+    for (const Value* const rule : {document::at_path(spec, {"nodeSelector"}),
+                                    document::at_path(spec, {"affinity", "nodeAffinity"}),
+                                    document::at_path(spec, {"tolerations"})}) {
+        made.rules += (rule == nullptr ? "" : document::to_json(*rule)) + "\n";
+    }
+    made.priority = parse_number<std::int32_t>(document::text_at(spec, {"priority"})).value_or(0);
+    const auto plan = pod.annotations.find(kPlanAnnotation);
+    if (plan != pod.annotations.end()) made.plan = plan->second;
+    const k8s::Amounts requests = pod.requests();
+    made.cpu_milli = rounded_up(requests, "cpu", 1 / kMilli);
+    made.memory_mib = rounded_up(requests, "memory", kMib);
+    made.devices = device_requests(pod.containers);
+    return made;
+}
+
+std::string shape_of(const GpuPod& pod) {
+    std::string text = pod.rules + std::to_string(pod.priority) + "/" +
+                       std::to_string(pod.cpu_milli) + "/" + std::to_string(pod.memory_mib) +
+                       (pod.spreads ? "/spreads" : "");
+    for (const auto& one : pod.devices)
+        text += "\n" + one.resource + " " + std::to_string(one.count);
+    return text;
+}
+
+bool comes_before(const GpuPod& a, const GpuPod& b) {
+    return std::tuple(-std::int64_t{a.priority}, std::string_view(a.created),
+                      std::string_view(a.name_space), std::string_view(a.name)) <
+           std::tuple(-std::int64_t{b.priority}, std::string_view(b.created),
+                      std::string_view(b.name_space), std::string_view(b.name));
+}
+
+}  // namespace aliquot::scheduling

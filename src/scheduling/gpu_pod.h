@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/review.h"
+#include "base/result.h"
+#include "k8s/node_selector.h"
+#include "k8s/taint.h"
+
+namespace aliquot::scheduling {
+
+/// What was decided, on the pod; plan.h.
+inline constexpr char kPlanAnnotation[] = "aliquot.dev/plan";
+
+/// What one container asks of one extended resource.
+struct DeviceRequest {
+    std::string container;
+    std::string resource;
+    unsigned count = 0;
+    friend bool operator==(const DeviceRequest&, const DeviceRequest&) = default;
+};
+
+/// A Pod as placement looks at it.
+struct GpuPod {
+    std::string uid;
+    std::string name_space;
+    std::string name;
+    std::string node;            // spec.nodeName; empty: none yet
+    bool is_gated = false;       // by us
+    bool is_gated_else = false;  // by others, too: it cannot be bound yet
+    bool is_over = false;        // it has ended
+    bool is_leaving = false;     // it has a deletionTimestamp
+    std::string owner;  // uid of the controller that makes it again when it is deleted; empty: none
+    bool spreads = false;  // topology spread or pod (anti-)affinity is its own affair
+    std::int32_t priority = 0;
+    std::string created;        // RFC 3339
+    std::string unschedulable;  // kube-scheduler's words; empty: it does not say so
+    std::string unschedulable_since;
+    std::string plan;  // the annotation; empty: none
+    std::int32_t cpu_milli = 0;
+    std::int32_t memory_mib = 0;
+    std::vector<DeviceRequest>
+        devices;  // of containers and sidecars; init containers lend from them
+    k8s::NodeSelector where;
+    std::vector<k8s::Toleration> tolerations;
+    std::string rules;  // where it may go, as the Pod has it: equal texts mean the same
+
+    [[nodiscard]] std::string full_name() const { return name_space + "/" + name; }
+    [[nodiscard]] bool waits() const {
+        return is_gated && !is_gated_else && !is_over && !is_leaving && node.empty();
+    }
+};
+
+/// Reads any bytes; never throws.
+/// errors   kInvalidInput: no JSON, or a Pod without uid
+Result<GpuPod> read_gpu_pod(std::string_view json);
+
+/// Pods of one shape get the same answer from the same books.
+std::string shape_of(const GpuPod& pod);
+
+/// The order of the queue: higher priority, then older, then by name.
+bool comes_before(const GpuPod& a, const GpuPod& b);
+
+}  // namespace aliquot::scheduling

@@ -84,6 +84,7 @@ public:
 
 private:
     Result<Done> listen();
+    [[nodiscard]] std::function<bool(const std::string&)> placed_resources() const;
     [[nodiscard]] http::Response readiness() const;
     [[nodiscard]] Counters::Gauges gauges() const;
 
@@ -113,6 +114,7 @@ private:
     kube_client::Informer secret_;
     kube_client::Informer configuration_;
     kube_client::Elector elector_;
+    std::unique_ptr<PodPlacement> placement_;  // null: pods are not placed
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
@@ -132,12 +134,17 @@ Controller::Running::Running(const Options& options, Dependencies dependencies)
                      one_object("", options.webhook_configuration),
                      [this](const auto&, const auto&, const auto&) { wake(); }),
       elector_(world_.api, boot_, election_of(options),
-               {.started = [this] { wake(); },
+               {.started =
+                    [this] {
+                        wake();
+                        if (placement_ != nullptr) placement_->wake();
+                    },
                 .stopped = [this] { const std::scoped_lock none_writes(writing_); }}) {}
 
 /// Those who write end first, then the Lease is given up, then the servers end.
 Controller::Running::~Running() {
     draining_ = true;
+    if (placement_ != nullptr) placement_->stop();
     keeper_ = {};
     candidate_ = {};
 }
@@ -150,6 +157,11 @@ void Controller::Running::wake() {
     changed_.notify_all();
 }
 
+std::function<bool(const std::string&)> Controller::Running::placed_resources() const {
+    if (placement_ == nullptr) return {};
+    return [&placement = *placement_](const std::string& name) { return placement.serves(name); };
+}
+
 Result<Done> Controller::Running::listen() {
     constexpr milliseconds kReviewLimit{3'000};
     constexpr std::size_t kMostHeldBytes = std::size_t{24} << 20U;
@@ -158,24 +170,27 @@ Result<Done> Controller::Running::listen() {
         Webhook::Dependencies{.cluster = [this] { return nodes_.cluster(); },
                               .options = {.runtime_class = options_.runtime_class},
                               .counters = counters_,
-                              .client_names = options_.webhook_client_names});
+                              .client_names = options_.webhook_client_names,
+                              .serves = placed_resources()});
     http::Tls tls = files_.tls();
     if (!options_.webhook_client_ca.empty()) {
         tls.client_ca_file = options_.webhook_client_ca;
         tls.client_auth = http::Tls::ClientAuth::kVerify;
     }
-    auto server = http::Server::listen({.address = options_.webhook_listen,
-                                        .access = {.tls = std::move(tls)},
-                                        .methods = {"POST"},
-                                        .most_connections = 256,
-                                        .most_bytes = kMostHeldBytes,
-                                        .most_body_bytes = admission::kMostReviewBytes,
-                                        .body_paths = {"/mutate/pods"},
-                                        .request_limit = kReviewLimit},
-                                       http::Routes({{"/mutate/pods", "POST of an AdmissionReview",
-                                                      [this](const http::Request& request) {
-                                                          return webhook_->respond(request);
-                                                      }}}));
+    auto server = http::Server::listen(
+        {.address = options_.webhook_listen,
+         .access = {.tls = std::move(tls)},
+         .methods = {"POST"},
+         .most_connections = 256,
+         .most_bytes = kMostHeldBytes,
+         .most_body_bytes = admission::kMostReviewBytes,
+         .body_paths = {"/mutate/pods", "/gate/pods"},
+         .request_limit = kReviewLimit},
+        http::Routes(
+            {{"/mutate/pods", "POST of an AdmissionReview",
+              [this](const http::Request& request) { return webhook_->respond(request); }},
+             {"/gate/pods", "the same, for pods that are placed",
+              [this](const http::Request& request) { return webhook_->respond_gate(request); }}}));
     if (!server) return std::move(server).error();
     webhook_server_ = *std::move(server);
     using Request = http::Request;
@@ -187,8 +202,9 @@ Result<Done> Controller::Running::listen() {
             {"/readyz", "whether it can review", [this](const Request&) { return readiness(); }},
             {"/metrics", "for Prometheus",
              [this](const Request&) {
-                 return http::Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                       .body = counters_.text(gauges())};
+                 return http::Response{
+                     .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                     .body = counters_.text(gauges()) + (placement_ ? placement_->metrics() : "")};
              }},
         }));
     if (!plain) return std::move(plain).error();
@@ -197,7 +213,13 @@ Result<Done> Controller::Running::listen() {
 }
 
 Result<Done> Controller::Running::start() {
+    if (options_.placement.enabled) {
+        placement_ = std::make_unique<PodPlacement>(
+            PodPlacement::Dependencies{.api = world_.api, .elector = elector_, .now = world_.now},
+            options_.placement);
+    }
     if (auto listening = listen(); !listening) return listening;
+    if (placement_ != nullptr) placement_->start();
     nodes_.start();
     secret_.start();
     configuration_.start();

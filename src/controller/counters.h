@@ -8,12 +8,14 @@
 #include <string>
 
 #include "admission/review.h"
+#include "controller/metric_text.h"
 
 namespace aliquot::controller {
 
 /// What the controller counts; thread-safe.
 class Counters {
 public:
+    Counters();
     void add_review(admission::ReviewResult result, std::chrono::nanoseconds took);
     void add_tending_failure() { ++tending_failures_; }
 
@@ -29,10 +31,8 @@ public:
 
 private:
     static constexpr std::size_t kResults = 5;
-    static constexpr std::size_t kBuckets = 10;  // and one for what is above
     std::array<std::atomic<std::uint64_t>, kResults> reviews_{};
-    std::array<std::atomic<std::uint64_t>, kBuckets + 1> buckets_{};
-    std::atomic<std::uint64_t> sum_ns_{0};
+    Durations took_;
     std::atomic<std::uint64_t> tending_failures_{0};
 };
 

@@ -22,6 +22,9 @@ struct DurationTexts {
     std::string trust_delay = "5m";
     std::string drain = "5s";
     std::string lease_duration = "15s";
+    std::string unfit_patience = "30s";
+    std::string keep_after = "10m";
+    std::string release_after = "0s";
     std::string log_level = "info";
     std::string log_format = "text";
 };
@@ -46,8 +49,8 @@ void add_names(command_line::Command& app, Options& options) {
 }
 
 void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
-    app.add_option("--webhook-listen", options.webhook_listen, "HTTPS: POST /mutate/pods",
-                   "ADDRESS:PORT (:8443)");
+    app.add_option("--webhook-listen", options.webhook_listen,
+                   "HTTPS: POST /mutate/pods, /gate/pods", "ADDRESS:PORT (:8443)");
     app.add_option("--webhook-client-ca", options.webhook_client_ca,
                    "answer only who shows a certificate of this authority, as the API server does\n"
                    "when its AdmissionConfiguration names one for webhooks",
@@ -59,6 +62,25 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
                    "ADDRESS:PORT (:8081)");
     app.add_option("--runtime-class", options.runtime_class,
                    "runtimeClassName for pods with GPUs that have none", "NAME");
+    app.add_flag(
+        "--placement", options.placement.enabled,
+        "choose node and GPU of pods in namespaces labelled aliquot.dev/placement=enabled");
+    app.add_option("--placement-targets", options.placement.targets,
+                   "nodes that one pod may go to, 1 to 64", "N (3)")
+        ->range(1, 64);
+    app.add_option("--placement-unfit-patience", texts.unfit_patience,
+                   "how long a placed pod may find no room on its nodes before it is made again",
+                   "DURATION (30s)");
+    app.add_option(
+        "--placement-keep-after", texts.keep_after,
+        "keep a node for the first pod that has waited so long, so that small ones do not\n"
+        "take what gets free before it; 0s: never",
+        "DURATION (10m)");
+    app.add_option(
+        "--placement-release-after", texts.release_after,
+        "let a waiting pod go without a place after so long, for a cluster autoscaler to\n"
+        "see it; 0s: never",
+        "DURATION (0s)");
     app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid",
                    "DURATION (8760h)");
     app.add_option("--certificate-lifetime", texts.certificate,
@@ -108,6 +130,12 @@ void finish(const DurationTexts& texts, Options& options) {
     }
     options.lease_duration =
         duration_of("--lease-duration", texts.lease_duration, std::chrono::seconds(3));
+    options.placement.unfit_patience =
+        duration_of("--placement-unfit-patience", texts.unfit_patience, std::chrono::seconds(1));
+    options.placement.keep_after =
+        duration_of("--placement-keep-after", texts.keep_after, std::chrono::seconds(0));
+    options.placement.release_after =
+        duration_of("--placement-release-after", texts.release_after, std::chrono::seconds(0));
     options.drain = duration_of("--drain", texts.drain, std::chrono::seconds(0));
     options.log_level = level_of(texts.log_level);
     options.log_format = texts.log_format == "json" ? log::Format::kJson : log::Format::kText;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "controller/credentials.h"
+#include "controller/pod_placement.h"
 
 namespace aliquot::controller {
 
@@ -31,6 +32,7 @@ struct Options {
     std::chrono::seconds drain{5};
     /// How long a leader that is gone is waited for; renewed after two thirds at the latest.
     std::chrono::seconds lease_duration{15};
+    PlacementOptions placement;
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

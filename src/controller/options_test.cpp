@@ -57,6 +57,28 @@ TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
     EXPECT_THAT(why({"--unknown"}), HasSubstr("see aliquot-controller --help"));
 }
 
+TEST(ControllerOptions, PlacementIsAskedForAndHasItsBounds) {
+    EXPECT_FALSE(std::get<Options>(read({})).placement.enabled);
+    const auto asked = std::get<Options>(read({"--placement", "--placement-targets", "5",
+                                               "--placement-unfit-patience", "2m",
+                                               "--placement-release-after", "10m"}))
+                           .placement;
+    EXPECT_TRUE(asked.enabled);
+    EXPECT_EQ(asked.targets, 5U);
+    EXPECT_EQ(asked.unfit_patience, 120s);
+    EXPECT_EQ(asked.release_after, 600s);
+    for (const std::vector<const char*>& wrong :
+         std::vector<std::vector<const char*>>{{"--placement-targets", "0"},
+                                               {"--placement-targets", "65"},
+                                               {"--placement-unfit-patience", "0s"},
+                                               {"--placement-release-after", "soon"}}) {
+        const auto answer = read(wrong);
+        ASSERT_TRUE(std::holds_alternative<EarlyExit>(answer)) << wrong[0];
+        EXPECT_EQ(std::get<EarlyExit>(answer).exit_code, 2) << wrong[0];
+        EXPECT_THAT(std::get<EarlyExit>(answer).text, HasSubstr(wrong[0]));
+    }
+}
+
 TEST(ControllerOptions, HelpHasAnExample) {
     const auto answer = std::get<EarlyExit>(read({"--help"}));
     EXPECT_EQ(answer.exit_code, 0);

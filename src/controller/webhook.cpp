@@ -7,7 +7,9 @@
 
 namespace aliquot::controller {
 
-http::Response Webhook::respond(const http::Request& request) const {
+http::Response Webhook::answer(
+    const http::Request& request,
+    const std::function<admission::Review(std::string_view body)>& decide) const {
     constexpr int kBadRequest = 400;
     constexpr int kForbidden = 403;
     constexpr int kUnsupportedMedia = 415;
@@ -19,14 +21,26 @@ http::Response Webhook::respond(const http::Request& request) const {
         return {.status = kUnsupportedMedia, .body = "only application/json\n"};
     }
     const auto begin = std::chrono::steady_clock::now();
-    const auto cluster = dependencies_.cluster();
-    auto review = admission::review(request.body, cluster.get(), dependencies_.options);
+    auto review = decide(request.body);
     dependencies_.counters.add_review(review.result, std::chrono::steady_clock::now() - begin);
     if (review.result == admission::ReviewResult::kMalformed) {
         log::warning("admission.malformed", {{"reason", review.body}});
         return {.status = kBadRequest, .body = std::move(review.body)};
     }
     return {.content_type = "application/json", .body = std::move(review.body)};
+}
+
+http::Response Webhook::respond(const http::Request& request) const {
+    const auto cluster = dependencies_.cluster();
+    return answer(request, [&](std::string_view body) {
+        return admission::review(body, cluster.get(), dependencies_.options);
+    });
+}
+
+http::Response Webhook::respond_gate(const http::Request& request) const {
+    return answer(request, [&](std::string_view body) {
+        return admission::review_gate(body, dependencies_.serves);
+    });
 }
 
 }  // namespace aliquot::controller

@@ -20,12 +20,20 @@ public:
         admission::PatchOptions options;
         Counters& counters;
         std::vector<std::string> client_names;  // that may ask; empty: all
+        /// Whether pods that ask for this resource are placed; empty: none are.
+        std::function<bool(const std::string&)> serves{};
     };
     explicit Webhook(Dependencies dependencies) : dependencies_(std::move(dependencies)) {}
 
     [[nodiscard]] http::Response respond(const http::Request& request) const;
+    /// The same for the gate of pods that are to be placed.
+    [[nodiscard]] http::Response respond_gate(const http::Request& request) const;
 
 private:
+    [[nodiscard]] http::Response answer(
+        const http::Request& request,
+        const std::function<admission::Review(std::string_view body)>& review) const;
+
     const Dependencies dependencies_;
 };
 

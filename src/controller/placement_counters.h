@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "controller/metric_text.h"
+#include "scheduling/decision.h"
+
+namespace aliquot::controller {
+
+/// Why a gate was taken away: "placed", "waited_long", "fits_nowhere", "not_served".
+std::string_view release_reason(scheduling::Decision::Kind kind);
+
+/// What the role `placement` counts; thread-safe.
+class PlacementCounters {
+public:
+    PlacementCounters();
+    /// A pod was let go. took   from when we saw its gate
+    void add_release(scheduling::Decision::Kind kind, std::chrono::nanoseconds took);
+    void add_failure() { ++failures_; }
+    void add_remade() { ++remade_; }
+    void set_gated(std::size_t pods, std::chrono::seconds oldest);
+    void set_overbooked(std::uint64_t count) { overbooked_ = count; }
+
+    [[nodiscard]] std::string text() const;
+
+private:
+    static constexpr std::size_t kKinds = 4;
+    std::array<std::atomic<std::uint64_t>, kKinds> releases_{};
+    Durations took_;
+    std::atomic<std::uint64_t> failures_{0};
+    std::atomic<std::uint64_t> remade_{0};
+    std::atomic<std::uint64_t> overbooked_{0};
+    std::atomic<std::uint64_t> gated_{0};
+    std::atomic<std::int64_t> oldest_{0};
+};
+
+}  // namespace aliquot::controller

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/released_pods.h"
+
+#include "base/log.h"
+#include "base/time_text.h"
+
+namespace aliquot::controller {
+namespace {
+
+constexpr unsigned kMostRemakes = 3;  // of one controller's pods, within kRemakeWindow
+constexpr std::chrono::seconds kRemakeWindow{600};
+constexpr std::size_t kMostOwners = 4096;
+
+}  // namespace
+
+void ReleasedPods::erase(const std::string& uid) {
+    pods_.erase(uid);
+    stuck_.erase(uid);
+}
+
+ReleasedPods::Outcome ReleasedPods::remake(const scheduling::GpuPod& pod,
+                                           const std::stop_token& stop) {
+    const auto now = Steady::now();
+    if (remakes_.size() >= kMostOwners) {
+        std::erase_if(remakes_,
+                      [&](const auto& one) { return now - one.second.since > kRemakeWindow; });
+    }
+    if (pod.owner.empty() || remakes_.size() >= kMostOwners) return Outcome::kNotAnyMore;
+    Remakes& remakes = remakes_[pod.owner];
+    if (now - remakes.since > kRemakeWindow) remakes = {.count = 0, .since = now};
+    if (remakes.count >= kMostRemakes) return Outcome::kNotAnyMore;
+    const auto call = world_.elector.call(stop);
+    if (!call) return Outcome::kLater;
+    const auto removed =
+        world_.api.remove(kube_client::resources::pods(), {pod.name_space, pod.name},
+                          {.uid = pod.uid, .call = *call});
+    if (!removed && !removed.failure().is(kube_client::Reason::kNotFound)) {
+        log::warning("placement.not_remade",
+                     {{"pod", pod.full_name()}, {"reason", removed.failure().message}});
+        return Outcome::kLater;
+    }
+    ++remakes.count;
+    log::info("placement.remade", {{"pod", pod.full_name()}, {"why", pod.unschedulable}});
+    return Outcome::kRemade;
+}
+
+void ReleasedPods::complain(const scheduling::GpuPod& pod) {
+    world_.events.record({.regarding = {.api_version = "v1",
+                                        .kind = "Pod",
+                                        .namespace_name = pod.name_space,
+                                        .name = pod.name,
+                                        .uid = pod.uid},
+                          .warning = true,
+                          .reason = "PlannedNodesTaken",
+                          .action = "Place",
+                          .note = "none of the nodes planned for this pod has room any more, and "
+                                  "Kubernetes does not let them be "
+                                  "changed now; create the pod again: kubectl delete pod -n " +
+                                  pod.name_space + " " + pod.name});
+}
+
+ReleasedPods::Tended ReleasedPods::tend(const std::stop_token& stop) {
+    Tended tended;
+    for (const auto& [uid, pod] : pods_) {
+        if (pod.unschedulable.empty() || pod.is_leaving || stuck_.contains(uid)) continue;
+        const auto since = parse_rfc3339(pod.unschedulable_since);
+        if (!since || world_.now() - *since < patience_) continue;
+        const Outcome outcome = remake(pod, stop);
+        if (outcome == Outcome::kRemade) ++tended.remade;
+        if (outcome != Outcome::kNotAnyMore) continue;
+        stuck_.insert(uid);
+        complain(pod);
+        tended.stuck.push_back(uid);
+    }
+    return tended;
+}
+
+}  // namespace aliquot::controller

@@ -13,6 +13,7 @@
 #include "agent/mig_restore.h"
 #include "agent/mps_control.h"
 #include "agent/node_loop.h"
+#include "agent/node_placement.h"
 #include "agent/observer.h"
 #include "agent/pages.h"
 #include "agent/paths.h"
@@ -104,7 +105,9 @@ public:
         TelemetryService telemetry = make_telemetry(meters, pods, observer);
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         RecentGrants grants;
-        Serving serving = make_serving(guard, grants);
+        const auto placement = make_placement(telemetry);
+        Serving serving =
+            make_serving(guard, grants, placement == nullptr ? nullptr : &placement->plans());
         Pages pages({.root = root_,
                      .board = board_,
                      .observations = observer.observations(),
@@ -117,6 +120,7 @@ public:
             {.journal = mps_journal_path(options_.state_directory), .allowed = mps_allowed_});
         FeatureFile features(root_, options_.feature_file, options_.label_profiles);
         telemetry.start();
+        if (placement != nullptr) placement->start();
         pages.serve_node(options_.telemetry);
         board_.set_metrics_port(pages.node_port());
         log::info("agent.started", {{"version", ALIQUOT_VERSION}});
@@ -139,7 +143,8 @@ public:
                   .serving = serving,
                   .board = board_,
                   .served = served,
-                  .cluster = cluster_.link.get()})
+                  .cluster = cluster_.link.get(),
+                  .placement = placement.get()})
             .run();
         return kOk;
     }
@@ -220,16 +225,27 @@ private:
                  .measuring = {}}};
     }
 
-    Serving make_serving(GuardLink& guard, RecentGrants& grants) const {
+    std::unique_ptr<NodePlacement> make_placement(const TelemetryService& telemetry) {
+        if (cluster_.link == nullptr || !options_.cluster.placement) return nullptr;
+        return std::make_unique<NodePlacement>(
+            cluster_.name,
+            NodePlacement::Sources{
+                .api = *cluster_.api,
+                .holders = [&telemetry] { return telemetry.holders(); },
+                .tell = [&link = *cluster_.link](
+                            std::string granted) { link.tell_granted(std::move(granted)); }});
+    }
+
+    Serving make_serving(GuardLink& guard, RecentGrants& grants, PlannedGrants* plans) const {
         return {root_,
                 grants,
                 {.kubelet = options_.kubelet,
                  .registration = options_.registration,
                  .cdi_directory = options_.cdi_directory,
-                 .complete = [&guard](const std::string& resource, std::span<const std::string> ids,
-                                      grant::Grant& grant) {
-                     return guard.complete(resource, ids, grant);
-                 }}};
+                 .complete =
+                     [&guard](const std::string& resource, std::span<const std::string> ids,
+                              grant::Grant& grant) { return guard.complete(resource, ids, grant); },
+                 .plans = plans}};
     }
 
     const Options& options_;

@@ -30,7 +30,8 @@ Result<Cluster> join_cluster(const Options& options, os::Clock& clock,
                                             .limits = kube_client::kNodeLimits});
     if (!connection) return connection.error();
     Cluster cluster{.api = std::move(connection->api)};
-    const std::string name = node_name(options);
+    cluster.name = node_name(options);
+    const std::string& name = cluster.name;
     log::info("cluster.joined",
               {{"server", connection->server}, {"as", connection->origin}, {"node", name}});
     cluster.link = std::make_unique<NodeSync>(*cluster.api, clock, name, options.cluster);

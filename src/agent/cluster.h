@@ -15,6 +15,7 @@ namespace aliquot::agent {
 /// The way to the API server, and what goes over it.
 struct Cluster {
     std::unique_ptr<kube_client::Api> api;
+    std::string name;                // of the Node
     std::unique_ptr<NodeSync> link;  // null: we speak to none
 };
 

@@ -55,6 +55,13 @@ void add_taints(Reader& reader, ClusterOptions& cluster) {
                });
 }
 
+void add_placement(Reader& reader, ClusterOptions& cluster) {
+    reader.boolean("--placement",
+                   "give pods the GPUs that aliquot-controller --placement chose, and tell on the\n"
+                   "Node who holds which",
+                   cluster.placement);
+}
+
 void add_mig(Reader& reader, ClusterOptions& cluster) {
     reader.boolean("--mig", "cut GPUs as the node's label nvidia.com/mig.config says", cluster.mig);
     reader.text("--mig-config-map", {},
@@ -102,6 +109,7 @@ void add_cluster_options(Reader& reader, ClusterOptions& cluster) {
            label_targets(), cluster.labels);
     add_taints(reader, cluster);
     add_mig(reader, cluster);
+    add_placement(reader, cluster);
     reader.text("--pod-name", {"POD_NAME"}, "of this agent, for Events", cluster.pod_name);
 }
 

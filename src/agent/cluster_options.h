@@ -40,7 +40,8 @@ struct ClusterOptions {
     Labels labels = Labels::kNode;
     std::optional<k8s::Taint> node_taint;
     node::TaintPolicy unhealthy_taint = node::TaintPolicy::kAll;
-    bool mig = false;  // obey nvidia.com/mig.config
+    bool mig = false;        // obey nvidia.com/mig.config
+    bool placement = false;  // serve what the controller planned, and tell who got what
     std::string mig_config_map = "aliquot-mig-config";
     Drain drain = Drain::kRefuse;
     std::chrono::seconds drain_timeout{300};

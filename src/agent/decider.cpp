@@ -30,6 +30,10 @@ std::vector<std::string> ResourceDecider::prefer(std::span<const std::string> av
     const auto input = basis_.get().value;
     if (!input) return {};
     try {
+        if (plans_ != nullptr) {
+            auto planned = plans_->prefer(input->resource, available, must_include, size);
+            if (!planned.empty()) return planned;
+        }
         return sharing::prefer(input->resource, input->links, input->policy, available,
                                must_include, size);
     } catch (const std::exception& problem) {  // no memory: kubelet then chooses by itself
@@ -55,6 +59,9 @@ Result<grant::Grant> ResourceDecider::allocate(std::span<const std::string> ids)
         if (begun) grants_.undo(resource_, ids);
         log::warning("allocate.refused", {{"resource", resource_}, {"why", grant.error().message}});
         return grant;
+    }
+    if (plans_ != nullptr) {
+        if (const auto input = basis_.get().value) plans_->note_granted(input->resource, ids);
     }
     std::string gpus;
     for (const auto& share : grant->shares) gpus += (gpus.empty() ? "" : ",") + share.gpu_uuid;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/planned_grants.h"
 #include "agent/recent_grants.h"
 #include "base/latest.h"
 #include "kubelet/device_plugin.h"
@@ -30,8 +31,13 @@ class ResourceDecider final : public kubelet::Decider {
 public:
     /// grants     must outlive this
     /// complete   may be empty
-    ResourceDecider(std::string resource, RecentGrants& grants, CompleteGrant complete = {})
-        : resource_(std::move(resource)), grants_(grants), complete_(std::move(complete)) {}
+    /// plans      null: none are made; outlives this
+    ResourceDecider(std::string resource, RecentGrants& grants, CompleteGrant complete = {},
+                    PlannedGrants* plans = nullptr)
+        : resource_(std::move(resource)),
+          grants_(grants),
+          complete_(std::move(complete)),
+          plans_(plans) {}
 
     void publish(AllocationInput input) { basis_.publish(std::move(input)); }
 
@@ -46,6 +52,7 @@ private:
     const std::string resource_;
     RecentGrants& grants_;
     CompleteGrant complete_;
+    PlannedGrants* const plans_;
     Latest<AllocationInput> basis_;
 };
 

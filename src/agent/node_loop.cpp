@@ -131,6 +131,7 @@ bool NodeLoop::reconcile() {
     parts_.mps.complete(settings.grant);
     parts_.guard.apply(settings.config.sharing.guard, offer);
     parts_.telemetry.apply(offer);
+    if (parts_.placement != nullptr) parts_.placement->apply(offer);
     // Failures are logged where they arise; the next round tries again.
     const bool done = parts_.serving.apply(settings, offer, inventory).ok();
     rollout_.finish(offer);
@@ -151,6 +152,7 @@ void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& ro
                           .driver_problem = seen.driver_problem,
                           .has_board = labels::has_nvidia_gpu(parts_.root),
                           .shares = node::share_statuses(round.offer),
+                          .offers = node::gpu_offers(round.offer),
                           .waiting = told_waiting_});
 }
 

@@ -10,6 +10,7 @@
 #include "agent/guard_link.h"
 #include "agent/mig_restore.h"
 #include "agent/mps_control.h"
+#include "agent/node_placement.h"
 #include "agent/node_sync.h"
 #include "agent/observer.h"
 #include "agent/options.h"
@@ -43,6 +44,7 @@ public:
         StatusBoard& board;
         Latest<std::uint64_t>& served;  // set: the newest observation that kubelet is told of
         NodeSync* cluster;              // null: we speak to no API server
+        NodePlacement* placement;       // null: pods are not placed
     };
 
     explicit NodeLoop(const Parts& parts);

@@ -39,6 +39,8 @@ public:
     void tell_config(const node::ConfigStatus& status);
     void tell_mig(const node::MigStatus& status);
     void tell_guard(const GuardSnapshot& snapshot);
+    /// As NodeWriter::set_granted().
+    void tell_granted(std::string granted) { writer_.set_granted(std::move(granted)); }
 
     /// As NodeWriter::flush(). For tests and the end.
     bool flush(std::chrono::milliseconds limit) { return writer_.flush(limit); }

@@ -102,6 +102,13 @@ void NodeWriter::set_limits_problem(const std::string& problem) {
     wake();
 }
 
+void NodeWriter::set_granted(std::string granted) {
+    const std::scoped_lock lock(mutex_);
+    if (granted_ == granted) return;
+    granted_ = std::move(granted);
+    wake();
+}
+
 void NodeWriter::look_again() {
     const std::scoped_lock lock(mutex_);
     wake();
@@ -124,7 +131,13 @@ std::optional<node::DesiredNode> NodeWriter::desired(const k8s::Node& node) cons
                  options_.unhealthy_taint, facts_->inventory, facts_->driver_problem)) {
             desired.taints.push_back(taint);
         }
-        desired.annotations[node::kGpus] = node::to_json(node::gpu_statuses(facts_->inventory));
+        auto gpus = node::gpu_statuses(facts_->inventory);
+        for (node::GpuStatus& gpu : gpus) {
+            const auto offers = facts_->offers.find(gpu.uuid);
+            if (offers != facts_->offers.end()) gpu.offers = offers->second;
+        }
+        desired.annotations[node::kGpus] = node::to_json(gpus);
+        if (granted_) desired.annotations[node::kGranted] = *granted_;
         desired.annotations[node::kShares] = node::to_json(facts_->shares);
         return desired;
     }

@@ -29,6 +29,7 @@ struct NodeFacts {
     std::string driver_problem;
     bool has_board = false;  // a GPU of NVIDIA's is on the bus, whatever the driver says
     std::vector<node::ShareStatus> shares;
+    node::GpuOffers offers;
     std::vector<sharing::WaitingDevice> waiting;  // are not served as is configured
 };
 
@@ -50,6 +51,8 @@ public:
     std::optional<NodeFacts> set(NodeFacts facts);
     std::optional<node::ConfigStatus> set(const node::ConfigStatus& status);
     node::MigStatus set(const node::MigStatus& status);
+    /// Who holds what (scheduling/served_node.h); until it is set nothing is said of it.
+    void set_granted(std::string granted);
     /// The Node may have become another one.
     void look_again();
     /// Why shares with limits cannot be given out; empty: they can.
@@ -86,6 +89,7 @@ private:
     std::optional<node::ConfigStatus> config_status_;
     node::MigStatus mig_status_;
     std::string limits_problem_;
+    std::optional<std::string> granted_;
     std::uint64_t wanted_ = 0;   // grows with everything that may have to be written
     std::uint64_t written_ = 0;  // what of it has been looked at
 

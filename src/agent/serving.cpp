@@ -122,8 +122,8 @@ Result<Done> Serving::serve(const sharing::Resource& resource, AllocationInput i
         found->second.devices = std::move(devices);
         return Done{};
     }
-    Served served{.decider =
-                      std::make_unique<ResourceDecider>(resource.name, grants_, options_.complete)};
+    Served served{.decider = std::make_unique<ResourceDecider>(resource.name, grants_,
+                                                               options_.complete, options_.plans)};
     served.decider->publish(std::move(input));
     kubelet::PluginOptions plugin{.resource = resource.name,
                                   .socket_name = sharing::socket_name(resource.name),

@@ -34,7 +34,8 @@ public:
         kubelet::KubeletPaths kubelet;
         kubelet::Registration registration = kubelet::Registration::kRegister;
         std::string cdi_directory = "/var/run/cdi";
-        CompleteGrant complete{};  // of every grant; may be empty
+        CompleteGrant complete{};        // of every grant; may be empty
+        PlannedGrants* plans = nullptr;  // what the controller planned; outlives this
     };
 
     /// root, grants   must outlive this

@@ -54,6 +54,8 @@ public:
     void apply(const sharing::Offer& offer);
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
 
+    /// Who holds devices, as last looked; null before the first look. Thread-safe.
+    [[nodiscard]] std::shared_ptr<const pods::Holders> holders() const { return census_.holders(); }
     /// Whose container a process is in; empty: in none, or it cannot be told. Thread-safe.
     std::optional<pods::Owner> owner_of(pid_t pid);
 

@@ -96,30 +96,36 @@ Meaning meaning_of(const Values& values) {
     };
     const bool privileged = values.gpu_access == GpuAccess::kPrivileged;
     Meaning made;
-    made.switches = {{"namespace", true},
-                     {"critical_quota", values.critical_quota},
-                     {"evict", values.mig && values.mig_drain == "evict"},
-                     {"nodefeature", values.labels == "nodefeature"},
-                     {"own_node_policy", values.own_node_policy},
-                     {"mig_config", values.mig_config.has_value()},
-                     {"runtime_class", !values.runtime_class.empty()},
-                     {"driver_elsewhere", values.driver_root != "/"},
-                     {"default_config", !values.default_config.empty()},
-                     {"labels", values.labels != "node"},
-                     {"label_profiles", !values.label_profiles.empty()},
-                     {"node_taint", !values.node_taint.empty()},
-                     {"unhealthy_taint", values.unhealthy_taint != "all"},
-                     {"mig", values.mig},
-                     {"mps", values.mps},
-                     {"administers", values.mig || values.mps},
-                     {"privileged", privileged},
-                     {"webhook", values.webhook},
-                     {"service_monitor", values.service_monitor},
-                     {"pod_monitor", values.pod_monitor},
-                     {"network_policy", values.network_policy},
-                     {"api_servers", !values.api_server_cidrs.empty()},
-                     {"webhook_client_ca", !values.webhook_client_ca.empty()},
-                     {"metrics_api", values.metrics_api}};
+    made.switches = {
+        {"namespace", true},
+        {"critical_quota", values.critical_quota},
+        {"evict", values.mig && values.mig_drain == "evict"},
+        {"nodefeature", values.labels == "nodefeature"},
+        {"own_node_policy", values.own_node_policy},
+        {"mig_config", values.mig_config.has_value()},
+        {"runtime_class", !values.runtime_class.empty()},
+        {"driver_elsewhere", values.driver_root != "/"},
+        {"default_config", !values.default_config.empty()},
+        {"labels", values.labels != "node"},
+        {"label_profiles", !values.label_profiles.empty()},
+        {"node_taint", !values.node_taint.empty()},
+        {"unhealthy_taint", values.unhealthy_taint != "all"},
+        {"mig", values.mig},
+        {"mps", values.mps},
+        {"administers", values.mig || values.mps},
+        {"privileged", privileged},
+        {"webhook", values.webhook},
+        {"placement", values.webhook && values.placement},
+        {"controller_monitor",
+         values.webhook && values.placement && (values.service_monitor || values.pod_monitor)},
+        {"controller_args", !values.webhook_client_ca.empty() || values.placement},
+        {"placement_policy", values.webhook && values.placement && values.own_node_policy},
+        {"service_monitor", values.service_monitor},
+        {"pod_monitor", values.pod_monitor},
+        {"network_policy", values.network_policy},
+        {"api_servers", !values.api_server_cidrs.empty()},
+        {"webhook_client_ca", !values.webhook_client_ca.empty()},
+        {"metrics_api", values.metrics_api}};
     made.words = {
         {"version", ALIQUOT_VERSION},
         {"image", values.image},
@@ -152,6 +158,47 @@ Meaning meaning_of(const Values& values) {
     return made;
 }
 
+namespace {
+
+std::map<std::string, std::string, std::less<>> helm_switches() {
+    return {{"namespace", ".Values.createNamespace"},
+            {"critical_quota", ".Values.criticalQuota"},
+            {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
+            {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
+            {"own_node_policy",
+             "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
+             ".Capabilities.KubeVersion.Version)"},
+            {"mig_config", ".Values.mig.config"},
+            {"runtime_class", ".Values.agent.runtimeClassName"},
+            {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
+            {"default_config", ".Values.defaultConfig"},
+            {"labels", "ne .Values.labels.writer \"node\""},
+            {"label_profiles", ".Values.labels.profiles"},
+            {"node_taint", ".Values.taint"},
+            {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
+            {"mig", ".Values.mig.enabled"},
+            {"mps", ".Values.mps"},
+            {"administers", "or .Values.mig.enabled .Values.mps"},
+            {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
+            {"webhook", ".Values.controller.enabled"},
+            {"placement", "and .Values.controller.enabled .Values.placement"},
+            {"controller_monitor",
+             "and .Values.controller.enabled .Values.placement (or "
+             ".Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},
+            {"controller_args", "or .Values.controller.clientCA .Values.placement"},
+            {"placement_policy",
+             "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
+             "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
+            {"service_monitor", ".Values.metrics.serviceMonitor"},
+            {"pod_monitor", ".Values.metrics.podMonitor"},
+            {"network_policy", ".Values.networkPolicy"},
+            {"api_servers", ".Values.controller.from"},
+            {"webhook_client_ca", ".Values.controller.clientCA"},
+            {"metrics_api", ""}};
+}
+
+}  // namespace
+
 const HelmWords& helm_words() {
     static const std::string kBlock =
         "{{- with .Values.NAME }}\n{{ toYaml . | indent @indent@ }}\n{{- end }}";
@@ -160,32 +207,7 @@ const HelmWords& helm_words() {
         return text.replace(text.find("NAME"), 4, name);
     };
     static const HelmWords kWords{
-        .switches = {{"namespace", ".Values.createNamespace"},
-                     {"critical_quota", ".Values.criticalQuota"},
-                     {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
-                     {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
-                     {"own_node_policy",
-                      "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
-                      ".Capabilities.KubeVersion.Version)"},
-                     {"mig_config", ".Values.mig.config"},
-                     {"runtime_class", ".Values.agent.runtimeClassName"},
-                     {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
-                     {"default_config", ".Values.defaultConfig"},
-                     {"labels", "ne .Values.labels.writer \"node\""},
-                     {"label_profiles", ".Values.labels.profiles"},
-                     {"node_taint", ".Values.taint"},
-                     {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
-                     {"mig", ".Values.mig.enabled"},
-                     {"mps", ".Values.mps"},
-                     {"administers", "or .Values.mig.enabled .Values.mps"},
-                     {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
-                     {"webhook", ".Values.controller.enabled"},
-                     {"service_monitor", ".Values.metrics.serviceMonitor"},
-                     {"pod_monitor", ".Values.metrics.podMonitor"},
-                     {"network_policy", ".Values.networkPolicy"},
-                     {"api_servers", ".Values.controller.from"},
-                     {"webhook_client_ca", ".Values.controller.clientCA"},
-                     {"metrics_api", ""}},
+        .switches = helm_switches(),
         .words = {{"version", ".Chart.AppVersion"},
                   {"image", "include \"aliquot.image\" ."},
                   {"pull_policy", ".Values.image.pullPolicy"},

@@ -213,6 +213,7 @@ TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
     EXPECT_EQ(rules({}, "ClusterRole"), 2U);
     EXPECT_EQ(rules({.mig = true}, "ClusterRole"), 2U);
     EXPECT_EQ(rules({.mig = true, .mig_drain = "evict"}, "ClusterRole"), 4U);
+    EXPECT_EQ(rules({.placement = true}, "ClusterRole"), 3U);
     EXPECT_EQ(rules({}, "Role"), 1U);
     EXPECT_EQ(rules({.labels = "nodefeature"}, "Role"), 2U);
     const auto all = render({.webhook = false, .network_policy = false, .own_node_policy = false});
@@ -221,6 +222,23 @@ TEST(Render, OptionsBringTheirRightsAndTheirObjects) {
         for (const Manifest& one : all) EXPECT_NE(one.kind, kind);
     }
     EXPECT_NE(find(render({.prometheus_rule = true}), "PrometheusRule", "aliquot"), nullptr);
+}
+
+TEST(Render, PlacementIsAWebhookOfItsOwnForNamespacesThatAskForIt) {
+    const Values values{.placement = true};
+    const Value configuration = object(values, "MutatingWebhookConfiguration", "aliquot");
+    ASSERT_EQ(at(configuration, "webhooks")->items.size(), 2U);
+    EXPECT_EQ(text_at(configuration, "webhooks.1.clientConfig.service.path"), "/gate/pods");
+    EXPECT_EQ(text_at(configuration, "webhooks.1.failurePolicy"), "Ignore");
+    EXPECT_EQ(text_at(configuration, "webhooks.1.namespaceSelector.matchExpressions.1.key"),
+              "aliquot.dev/placement");
+    EXPECT_EQ(at(object({}, "MutatingWebhookConfiguration", "aliquot"), "webhooks")->items.size(),
+              1U);
+    const auto all = render(values);
+    EXPECT_NE(find(all, "ValidatingAdmissionPolicy", "aliquot-plan"), nullptr);
+    EXPECT_NE(find(all, "ValidatingAdmissionPolicyBinding", "aliquot-plan"), nullptr);
+    EXPECT_EQ(find(render({}), "ValidatingAdmissionPolicy", "aliquot-plan"), nullptr);
+    EXPECT_FALSE(check({.webhook = false, .placement = true}));
 }
 
 TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {

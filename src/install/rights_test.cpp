@@ -15,7 +15,7 @@ constexpr const char* kBegin = "<!-- what is rendered: written by aliquot_instal
 constexpr const char* kEnd = "<!-- end of what is rendered -->\n";
 
 Values all_options() {
-    return {.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
+    return {.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature", .placement = true};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {
@@ -108,7 +108,7 @@ std::string containers_table() {
 /// What policies hold back beyond roles, in their own words.
 std::string policies_list() {
     std::string list;
-    for (const Manifest& one : render({})) {
+    for (const Manifest& one : render(all_options())) {
         if (one.kind != "ValidatingAdmissionPolicy") continue;
         const Value policy = node_of(one);
         for (const Value& rule : at(policy, "spec.validations")->items) {
@@ -133,15 +133,16 @@ TEST(Rights, SecurityHasTheTablesOfWhatIsRendered) {
     ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
     expect_file(file, told.substr(0, begin) + kBegin + "\n" + rules_table() + "\n" +
                           containers_table() +
-                          "\nAdmission policies hold the agent\'s token to less than its roles "
-                          "(Kubernetes 1.30 and newer):\n\n" +
+                          "\nAdmission policies hold the tokens of agent and controller to less than "
+                          "their roles (Kubernetes 1.30 and newer; what is about pods and plans comes with "
+                          "--placement):\n\n" +
                           policies_list() + "\n" + told.substr(end));
 }
 
 // It once denied an open port and the API access that everybody could see.
 TEST(Rights, SecurityTellsOfEveryRightCapabilityAndPort) {
     const std::string told = text_of(fs::path(ALIQUOT_SOURCE_DIR) / "SECURITY.md");
-    const Values values{.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature"};
+    const Values values = all_options();
     for (const char* const name : {"aliquot-agent", "aliquot-controller"}) {
         for (const char* const kind : {"ClusterRole", "Role"}) {
             const Value role = object(values, kind, name);

@@ -21,7 +21,7 @@ class Files(unittest.TestCase):
         self.assertEqual(queries.metrics_in(text), {"a_total", "e:f:g", "h"})
 
     def test_every_metric_in_every_query_is_in_the_catalogue(self):
-        known = (queries.catalogue() - queries.by_choice()) | queries.records() | queries.FOREIGN
+        known = (queries.catalogue() - queries.by_choice()) | queries.records() | queries.FOREIGN | queries.controller()
         everything = list(queries.dashboard_queries()) + list(queries.rule_queries()) + list(queries.recipe_queries())
         self.assertGreater(len(everything), 100)
         for where, query in everything:

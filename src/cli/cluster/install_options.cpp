@@ -102,6 +102,11 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command.add_flag("--no-webhook", words.no_webhook,
                      "Without the controller: annotations aliquot.dev/gpu-... do nothing");
+    command
+        .add_flag("--placement", values.placement,
+                  "Choose node and GPU of pods in namespaces labelled "
+                  "aliquot.dev/placement=enabled")
+        ->excludes("--no-webhook");
     command.add_flag("--service-monitor", values.service_monitor,
                      "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/cluster/explain_pod.h"
 #include "command_line/command.h"
 
 namespace aliquot {
@@ -19,7 +20,9 @@ std::optional<int> hand_over(int argc, char** argv) {
         at += std::string_view(argv[at]) == "--color" ? 2 : 1;
     }
     const std::string_view word = at < argc ? argv[at] : "";
-    if (word != "simulate" && word != "explain") return std::nullopt;
+    const std::string_view next = at + 1 < argc ? argv[at + 1] : "";
+    // `explain pod` asks a cluster, and is of this program.
+    if (word != "simulate" && (word != "explain" || next != "placement")) return std::nullopt;
     std::error_code ignored;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() /
                          "aliquot-placement";
@@ -35,9 +38,16 @@ void list_simulate_command(command_line::Command& program, cli::Context& /*conte
         ->add_subcommand("placement", "Replay arrivals of tasks on a cluster");
 }
 
-void list_explain_command(command_line::Command& program, cli::Context& /*context*/) {
-    program.add_subcommand("explain", "Explain why a task was placed where it was, or not at all")
-        ->add_subcommand("placement", "Tell one decision: the place and the next best ones");
+void list_explain_command(command_line::Command& program, cli::Context& context) {
+    command_line::Command* const explain = program.add_subcommand(
+        "explain", "Explain why a pod or a simulated task was placed where it was, or not at all");
+    explain->require_subcommand(1);
+    explain->footer(
+        "aliquot explain pod train-0 -n research\n"
+        "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
+    cli::add_explain_pod(*explain, context);
+    explain->add_subcommand("placement",
+                            "Tell one decision of a simulation: the place and the next best ones");
 }
 
 }  // namespace aliquot

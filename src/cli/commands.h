@@ -25,7 +25,8 @@
     COMMAND("version", add_version_command)             \
     COMMAND("completion", add_completion_command, true) \
     COMMAND("node", add_node_command)                   \
-    COMMAND("verify", add_verify_command)
+    COMMAND("verify", add_verify_command)               \
+    COMMAND("placement", add_placement_command)
 
 namespace aliquot::cli {
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster/placement_books.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/json_value.h"
+#include "base/text.h"
+#include "base/time_text.h"
+#include "document/write.h"
+#include "document/yaml.h"
+#include "k8s/node.h"
+#include "scheduling/plan.h"
+
+namespace aliquot::cli {
+namespace {
+
+constexpr unsigned kMostPages = 400;  // of 500 objects
+
+/// Calls `take` with each object. False: it was said why not.
+template <class Take>
+bool each_object(Context& context, kube_client::Api& api, const ClusterOptions& words,
+                 const kube_client::Resource& resource, const std::string& field_selector,
+                 const Take& take) {
+    const kube_client::ListOptions options{.field_selector = field_selector,
+                                           .keep_managed_fields = false};
+    std::string token;
+    for (unsigned pages = 0; pages < kMostPages; ++pages) {
+        const auto page = api.list_page(resource, options, token, call_of(words));
+        if (!page) {
+            fail(context, page.failure());
+            return false;
+        }
+        for (const kube_client::Object& one : page->items) take(one.json);
+        token = page->next;
+        if (token.empty()) return true;
+    }
+    fail(context, kCouldNotRun, "there are more than 200,000 " + resource.plural);
+    return false;
+}
+
+}  // namespace
+
+std::optional<PlacementPicture> read_placement(Context& context, kube_client::Api& api,
+                                               const ClusterOptions& words) {
+    PlacementPicture picture;
+    const auto take_node = [&](const std::string& json) {
+        const auto node = k8s::parse_node(json);
+        auto served = node ? scheduling::read_served_node(*node) : std::nullopt;
+        if (!served) return;
+        picture.nodes[served->name] = *served;
+        picture.books.set_node(*std::move(served));
+    };
+    if (!each_object(context, api, words, kube_client::resources::nodes(), "", take_node))
+        return std::nullopt;
+    const auto take_pod = [&](const std::string& json) {
+        auto pod = scheduling::read_gpu_pod(json);
+        if (pod && !pod->devices.empty()) picture.pods.push_back(*std::move(pod));
+    };
+    if (!each_object(context, api, words, kube_client::resources::pods(),
+                     "status.phase!=Succeeded,status.phase!=Failed", take_pod))
+        return std::nullopt;
+    std::sort(picture.pods.begin(), picture.pods.end(), scheduling::comes_before);
+    for (const scheduling::GpuPod& pod : picture.pods) {
+        const auto plan = pod.plan.empty() ? std::nullopt : scheduling::parse_plan(pod.plan);
+        if (plan && !pod.is_gated) {
+            scheduling::GpuPod before = pod;
+            before.node.clear();
+            picture.books.adopt(before, plan->targets);
+        }
+        picture.books.set_pod(pod);
+    }
+    return picture;
+}
+
+std::string age_of(const std::string& created, std::chrono::system_clock::time_point now) {
+    const auto since = parse_rfc3339(created);
+    if (!since) return {};
+    const auto seconds = std::max<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(now - *since).count(), 0);
+    constexpr std::int64_t kMinute = 60;
+    constexpr std::int64_t kHour = 60 * kMinute;
+    constexpr std::int64_t kDay = 24 * kHour;
+    if (seconds < 2 * kMinute) return std::to_string(seconds) + "s";
+    if (seconds < 2 * kHour) return std::to_string(seconds / kMinute) + "m";
+    if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + "h";
+    return std::to_string(seconds / kDay) + "d";
+}
+
+std::string asked_text(const scheduling::GpuPod& pod) {
+    std::map<std::string, unsigned> sums;
+    for (const auto& one : pod.devices) sums[one.resource] += one.count;
+    std::string text;
+    for (const auto& [resource, count] : sums)
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
+    return text;
+}
+
+std::string units_text(const scheduling::DeviceUnits& units) {
+    std::string text;
+    for (const auto& [resource, gpus] : units) {
+        for (const auto& [gpu, count] : gpus) {
+            text += (text.empty() ? "" : ", ") + gpu;
+            if (count > 1) text += " x" + std::to_string(count);
+        }
+    }
+    return text;
+}
+
+void print_json(Context& context, const std::string& format, const nlohmann::ordered_json& what) {
+    const std::string json = dumped(what);
+    if (format == "json") {
+        context.out << json << '\n';
+        return;
+    }
+    const auto tree = document::parse_yaml(json);
+    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+}
+
+}  // namespace aliquot::cli

@@ -181,19 +181,19 @@ std::vector<Pair> pairs() {
     all.push_back(
         {.name = "much",
          .values = much,
-         .set = {
-             "image.repository=registry.example/gpu/aliquot,image.tag=1.2",
-             "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
-             "mps=true,mig.enabled=true,mig.drain=evict",
-             "mig.config=version: v1\nmig-configs: {}\n", "defaultConfig=b,config.b=version: v1",
-             "labels.writer=nodefeature,labels.profiles={present,role}",
-             "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
-             "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
-             "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
-             "metrics.serviceMonitor=true,metrics.prometheusRule=true",
-             "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
-             "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
-             "placement=true"}});
+         .set = {"image.repository=registry.example/gpu/aliquot,image.tag=1.2",
+                 "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
+                 "mps=true,mig.enabled=true,mig.drain=evict",
+                 "mig.config=version: v1\nmig-configs: {}\n",
+                 "defaultConfig=b,config.b=version: v1",
+                 "labels.writer=nodefeature,labels.profiles={present,role}",
+                 "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
+                 "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
+                 "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
+                 "metrics.serviceMonitor=true,metrics.prometheusRule=true",
+                 "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
+                 "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
+                 "placement=true"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     Values little{.webhook = false, .network_policy = false, .own_node_policy = false};
     little.pod_monitor = true;

@@ -15,7 +15,8 @@ constexpr const char* kBegin = "<!-- what is rendered: written by aliquot_instal
 constexpr const char* kEnd = "<!-- end of what is rendered -->\n";
 
 Values all_options() {
-    return {.mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature", .placement = true};
+    return {
+        .mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature", .placement = true};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {
@@ -131,12 +132,12 @@ TEST(Rights, SecurityHasTheTablesOfWhatIsRendered) {
     const auto begin = told.find(kBegin);
     const auto end = told.find(kEnd);
     ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
-    expect_file(file, told.substr(0, begin) + kBegin + "\n" + rules_table() + "\n" +
-                          containers_table() +
-                          "\nAdmission policies hold the tokens of agent and controller to less than "
-                          "their roles (Kubernetes 1.30 and newer; what is about pods and plans comes with "
-                          "--placement):\n\n" +
-                          policies_list() + "\n" + told.substr(end));
+    expect_file(
+        file, told.substr(0, begin) + kBegin + "\n" + rules_table() + "\n" + containers_table() +
+                  "\nAdmission policies hold the tokens of agent and controller to less than "
+                  "their roles (Kubernetes 1.30 and newer; what is about pods and plans comes with "
+                  "--placement):\n\n" +
+                  policies_list() + "\n" + told.substr(end));
 }
 
 // It once denied an open port and the API access that everybody could see.

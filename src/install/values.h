@@ -61,7 +61,8 @@ struct Values {
     std::vector<std::string> agent_args;  // flags of aliquot-agent, besides
 
     bool webhook = true;
-    bool placement = false;  // node and GPU of pods in namespaces that ask for it; needs the webhook
+    bool placement =
+        false;  // node and GPU of pods in namespaces that ask for it; needs the webhook
     unsigned controller_replicas = 2;
     std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address
     std::string webhook_client_ca;  // a ConfigMap with ca.crt; empty: no certificate is asked

@@ -143,8 +143,12 @@ void PodPlacement::Work::take_node(const kube_client::ObjectKey& key) {
         if (served_nodes_.erase(key.name) > 0) books_.remove_node(key.name);
         return;
     }
+    const auto known = served_nodes_.find(key.name);
+    const bool same = known != served_nodes_.end() && known->second.granted == served->granted;
+    const std::size_t holders = served->granted.size();
     served_nodes_[key.name] = *served;
     books_.set_node(*std::move(served));
+    if (!same) log::debug("placement.told", {{"node", key.name}, {"holders", holders}});
 }
 
 void PodPlacement::Work::drop_pod(const kube_client::ObjectKey& key) {

@@ -4,6 +4,7 @@
 // and of the one that ALIQUOT_TEST_KUBECONFIG names (it must be able to reach 127.0.0.1).
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -188,7 +189,7 @@ TEST_P(PlacementContract, WaitsUntilOneGpuHasRoomAndThenGoesOn) {
 
 TEST_P(PlacementContract, BooksFollowWhatAgentsGranted) {
     const std::string a = add_node("a", 2, 4);
-    const auto controller = start();
+    const auto controller = start({"--log-level", "debug"});
     create("p1", 3);
     ASSERT_TRUE(becomes_true([&] { return is_released("p1"); })) << controller->said();
     const std::string planned = plan_of("p1")->targets.at(0).units.at(resource_).begin()->first;
@@ -196,6 +197,7 @@ TEST_P(PlacementContract, BooksFollowWhatAgentsGranted) {
     ASSERT_TRUE(api().bind(key("p1"), a));
     const std::string uid = pod("p1")["metadata"]["uid"];
     grant(a, {{uid, {{resource_, {{other, 3}}}}}});
+    ASSERT_TRUE(controller->says("holders=1")) << controller->said();
     create("p2", 4);  // fits the planned GPU only
     ASSERT_TRUE(becomes_true([&] { return is_released("p2"); })) << controller->said();
     EXPECT_EQ(plan_of("p2")->targets.at(0).units.at(resource_).begin()->first, planned);
@@ -243,6 +245,44 @@ TEST_P(PlacementContract, ANodeIsKeptForThePodThatHasWaitedLong) {
     EXPECT_FALSE(is_released("small"));
     ASSERT_TRUE(api().remove(resources::pods(), key("big"), {.grace_seconds = 0}));
     EXPECT_TRUE(becomes_true([&] { return is_released("small"); })) << controller->said();
+}
+
+TEST_P(PlacementContract, AfterALongWaitAPodIsLetGoForAnAutoscaler) {
+    const std::string a = add_node("a", 1, 1);
+    const auto controller = start({"--placement-release-after", "2s"});
+    create("p1", 1);
+    ASSERT_TRUE(becomes_true([&] { return is_released("p1"); })) << controller->said();
+    ASSERT_TRUE(api().bind(key("p1"), a));
+    create("p2", 1);
+    ASSERT_TRUE(becomes_true([&] { return is_released("p2"); })) << controller->said();
+    EXPECT_FALSE(plan_of("p2"));
+    EXPECT_FALSE(pod("p2")["spec"].contains("affinity"));
+    EXPECT_TRUE(controller->says("how=waited_long")) << controller->said();
+}
+
+TEST_P(PlacementContract, PodsThatSpreadGetNodesOfSeveralZones) {
+    for (const char* const name : {"a", "b", "c", "d"}) {
+        const std::string node = add_node(name, 1, 4);
+        const std::string zone = *name == 'd' ? "two" : "one";
+        const Json patch{{"metadata", {{"labels", {{"topology.kubernetes.io/zone", zone}}}}}};
+        ASSERT_TRUE(api().patch(resources::nodes(), {"", node}, patch.dump()));
+    }
+    const auto controller = start({"--placement-targets", "2"});
+    Json spreads = pod_of("p1", 1);
+    spreads["spec"]["topologySpreadConstraints"] =
+        Json::array({{{"maxSkew", 1},
+                      {"topologyKey", "topology.kubernetes.io/zone"},
+                      {"whenUnsatisfiable", "DoNotSchedule"},
+                      {"labelSelector", {{"matchLabels", {{"app", "a"}}}}}}});
+    create(spreads);
+    ASSERT_TRUE(becomes_true([&] { return is_released("p1"); })) << controller->said();
+    const auto plan = plan_of("p1");
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->targets.size(), 4U);
+    const auto in_two = [&](const auto& target) { return target.node == nodes_.back(); };
+    const auto end = plan->targets.begin() + 2;
+    EXPECT_TRUE(std::find_if(plan->targets.begin(), end, in_two) != end)
+        << "one of each zone first";
 }
 
 TEST_P(PlacementContract, TheNextLeaderKeepsWhatTheOneBeforePlanned) {

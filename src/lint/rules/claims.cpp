@@ -78,6 +78,22 @@ void check_shape(const Object& object, const Value& request, Report& report) {
     }
 }
 
+/// The API server takes no request without a class. What a template fills in is unknown here.
+void check_class_is_told(const File& file, const Object& object, const Value& request,
+                         Report& report) {
+    const std::string version = object.api_version.substr(object.api_version.find('/') + 1);
+    if (version != "v1" && version != "v1beta2") return;
+    const Value::Entry* exact = entry_at(request, "exactly");
+    if (exact == nullptr || exact->second.entries.empty() || file.mentions("{{")) return;
+    if (exact->second.find("deviceClassName") != nullptr || exact->second.find("<<") != nullptr) {
+        return;
+    }
+    report
+        .add("DRA005", exact->first.mark,
+             "the request '" + text_at(request, "name") + "' names no deviceClassName")
+        .expected("exactly.deviceClassName, which " + object.api_version + " requires");
+}
+
 /// What v1alpha2 had and no later version has; and a level of `spec` too many or too few.
 void check_levels(const Object& object, Report& report) {
     const std::string version = object.api_version.substr(object.api_version.find('/') + 1);
@@ -116,6 +132,7 @@ void check_claim(const File& file, const Set& set, const Object& object, const F
     if (requests == nullptr) return;
     for (const Value& request : requests->items) {
         if (!chooses) check_shape(object, request, report);
+        if (!chooses) check_class_is_told(file, object, request, report);
         for (const Value* name : classes_of(request)) check_class(file, set, *name, facts, report);
     }
 }

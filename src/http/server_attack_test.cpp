@@ -12,6 +12,7 @@
 
 #include "http/server.h"
 #include "http/test_client.h"
+#include "tests/descriptor_room.h"
 
 namespace aliquot::http {
 namespace {
@@ -89,6 +90,7 @@ TEST(ServerAttack, WherePasswordsAreAskedForNoBodyIsTaken) {
 class ManyAndOne : public testing::TestWithParam<bool> {};  // whether attackers have many addresses
 
 TEST_P(ManyAndOne, AThousandSlowClientsKeepNobodyOut) {
+    if (const auto why = lacking_descriptors(700); !why.empty()) GTEST_SKIP() << why;
     const auto server = started({.most_connections = 128});
     const std::size_t most = most_clients();
     Clients slow;
@@ -106,6 +108,7 @@ TEST_P(ManyAndOne, AThousandSlowClientsKeepNobodyOut) {
 }
 
 TEST_P(ManyAndOne, WhoIsServedNowAndThenStaysConnectedBesideThem) {
+    if (const auto why = lacking_descriptors(700); !why.empty()) GTEST_SKIP() << why;
     const auto server = started({.most_connections = 64});
     TestClient good(server->port(), 0x7f000002);
     ASSERT_EQ(good.get("/")->status, 200);
@@ -127,6 +130,7 @@ TEST_P(ManyAndOne, WhoIsServedNowAndThenStaysConnectedBesideThem) {
 }
 
 TEST_P(ManyAndOne, ClientsThatDoNotReadTheirAnswerKeepNobodyOut) {
+    if (const auto why = lacking_descriptors(700); !why.empty()) GTEST_SKIP() << why;
     const auto body = std::make_shared<const std::string>(std::string(1U << 20U, 'x'));
     const auto server =
         started({.most_connections = 64, .most_bytes = 8U << 20U}, [&](const Request& asked) {

@@ -8,6 +8,7 @@
 
 #include "tests/contract/kubelet_world.h"
 #include "tests/contract/scripted_plugin.h"
+#include "tests/descriptor_room.h"
 
 namespace aliquot::contract {
 namespace {
@@ -91,6 +92,7 @@ TEST_F(KubeletRegistration, AResourceHasNoDevicesBeforeTheFirstList) {
 
 // connectClient: each Register makes one more connection with one more stream.
 TEST_F(KubeletRegistration, TwoHundredRegistrationsOfOnePluginLoseNothing) {
+    if (const auto why = lacking_descriptors(600); !why.empty()) GTEST_SKIP() << why;
     plugin_.set_devices({{"a"}, {"b"}});
     ASSERT_TRUE(plugin_.start(plugin_socket()));
     for (int i = 0; i < 200; ++i) ASSERT_EQ(enlist(), "") << i;

@@ -12,13 +12,14 @@
 /// see them.
 ///
 /// A definition begins with GUARD_EXPORT(name).
-#if defined(__clang__)
-#define GUARD_VERSION(symbol)
+#define GUARD_VISIBLE extern "C" __attribute__((visibility("default")))
+#if defined(__clang__)  // knows no attribute for it
+#define GUARD_VERSION(symbol) __asm__(".symver " #symbol ", " #symbol "@ALIQUOT_1");
+#define GUARD_EXPORT(symbol) GUARD_VERSION(symbol) GUARD_VISIBLE
 #else
 #define GUARD_VERSION(symbol) __attribute__((symver(#symbol "@ALIQUOT_1")))
-#endif
-#define GUARD_VISIBLE extern "C" __attribute__((visibility("default")))
 #define GUARD_EXPORT(symbol) GUARD_VISIBLE GUARD_VERSION(symbol)
+#endif
 
 #define HOOK(symbol, like) GUARD_VISIBLE decltype(::like) symbol;
 #include "guard/hooks.inc"

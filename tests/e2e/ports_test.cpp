@@ -14,6 +14,7 @@
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
 #include "sim/node/node.h"
+#include "tests/descriptor_room.h"
 #include "tests/e2e/memory_cage.h"
 
 namespace aliquot::e2e {
@@ -139,6 +140,7 @@ TEST_F(AgentPorts, HalfSentBodiesDoNotKillTheAgent) {
 }
 
 TEST_F(AgentPorts, AThousandSlowClientsKeepNobodyOut) {
+    if (const auto why = lacking_descriptors(1024); !why.empty()) GTEST_SKIP() << why;
     Clients held;
     for (int i = 0; i < 10; ++i) {
         attack(held, 100, "GET /metrics HTTP/1.1\r\nHost: a\r\nX: " + std::string(7000, 'x'));
@@ -147,6 +149,7 @@ TEST_F(AgentPorts, AThousandSlowClientsKeepNobodyOut) {
 }
 
 TEST_F(AgentPorts, ClientsThatReadNothingKeepNobodyOut) {
+    if (const auto why = lacking_descriptors(600); !why.empty()) GTEST_SKIP() << why;
     Clients held;
     for (int i = 0; i < 5; ++i) {
         std::string many;

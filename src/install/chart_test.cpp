@@ -223,7 +223,10 @@ std::pair<int, std::string> helm(const std::vector<std::string>& set, const fs::
         command.argv.push_back(word);
     }
     auto process = os::Process::start(command);
-    if (!process && process.error().code == ErrorCode::kNotFound && named == environment.end()) {
+    // A folder of PATH that is another user's says that it is not permitted.
+    const bool is_absent = !process && (process.error().code == ErrorCode::kNotFound ||
+                                        process.error().code == ErrorCode::kPermission);
+    if (is_absent && named == environment.end()) {
         // Debian's own interpreter: only there are the packages that packages.txt asks for.
         command.argv[0] = (fs::path(ALIQUOT_SOURCE_DIR) / "tests/chart/render_chart.py").native();
         command.argv.insert(command.argv.begin(), "/usr/bin/python3");

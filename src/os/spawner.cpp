@@ -119,7 +119,11 @@ int enter_binds(const Command& command) {
         problem = ENOENT;
         for (const std::string& candidate : prepared.candidates) {
             ::execve(candidate.c_str(), prepared.argv.data(), prepared.envp.data());
-            if (errno != ENOENT && errno != ENOTDIR) problem = errno;
+            const int why = errno;
+            // Nobody knows what a closed folder of PATH holds: it says nothing of the program.
+            const bool is_closed = why == EACCES && prepared.candidates.size() > 1 &&
+                                   ::access(candidate.c_str(), F_OK) != 0;
+            if (why != ENOENT && why != ENOTDIR && !is_closed) problem = why;
         }
     }
     const ssize_t written = ::write(report_fd, &problem, sizeof problem);

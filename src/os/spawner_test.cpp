@@ -2,9 +2,13 @@
 #include "os/spawner.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "os/root.h"
 #include "os/temporary_directory.h"
+#include "tests/other_user.h"
 
 namespace aliquot::os {
 namespace {
@@ -30,6 +34,24 @@ TEST(Process, SaysThatAProgramDoesNotExist) {
     const auto process = Process::start({.argv = {"/no/such/program"}});
     ASSERT_FALSE(process);
     EXPECT_EQ(process.error().code, ErrorCode::kNotFound);
+}
+
+TEST(Process, AClosedFolderOfPathSaysNothingOfAProgram) {
+    const TemporaryDirectory closed;
+    const Command command{.argv = {"no-such-program"},
+                          .environment = {{"PATH", closed.path().native() + ":/usr/bin"}}};
+    ASSERT_EQ(::chmod(closed.path().c_str(), 0), 0);
+    if (::geteuid() == 0 && !may_become_nobody()) GTEST_SKIP() << "cannot become somebody else";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(2);
+        const auto process = Process::start(command);
+        ::_exit(!process && process.error().code == ErrorCode::kNotFound ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(::chmod(closed.path().c_str(), 0700), 0);
 }
 
 TEST(Process, EndsTheWholeGroup) {

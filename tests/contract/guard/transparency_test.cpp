@@ -29,8 +29,9 @@ bool is_installed(const std::string& program) {
     if (program.find('/') != std::string::npos) return fs::exists(program);
     const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
     std::istringstream folders(path == nullptr ? "" : path);
+    std::error_code closed;  // a folder that is another user's
     for (std::string folder; std::getline(folders, folder, ':');)
-        if (fs::exists(fs::path(folder) / program)) return true;
+        if (fs::exists(fs::path(folder) / program, closed)) return true;
     return false;
 }
 

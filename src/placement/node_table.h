@@ -127,6 +127,9 @@ public:
     void give(NodeId id, const Shape& shape, const Spot& spot);
 
     /// The same on a copy of a node.
+    static void take_from(Node& node, const Shape& shape, const Spot& spot) {
+        change(node, shape, spot, 1);
+    }
     static void put_back(Node& node, const Shape& shape, const Spot& spot) {
         change(node, shape, spot, -1);
     }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/placement.h"
+#include "placement/request.h"
+
+/// Which waiting job starts next, where, and when the others will: a pure planner without clocks or I/O. The caller
+/// says what time it is; the same calls in the same order give the same plans on every machine.
+namespace aliquot::queue {
+
+using JobId = std::uint64_t;  // the caller's; unique among jobs that wait or run; not 0
+using Time = std::int64_t;    // ms since a moment that the caller chose; a span: ms. 0..2^50
+
+inline constexpr Time kNever = INT64_MAX;
+inline constexpr Time kLatest = Time{1} << 50;
+
+struct Job {
+    JobId id = 0;
+    std::string queue;           // of set_queue(); one that was never set has no quota and weight 1
+    std::string user;            // empty: all such are one user
+    std::string name;            // what its run time is predicted by, with queue, user and shape
+    placement::Request request;  // of one pod
+    std::uint32_t gang = 1;     // pods, which start together or not at all; 1..placement::kMostGang
+    std::int32_t priority = 0;  // higher first, before any fair share
+    Time submitted = 0;         // orders jobs of one user; kept when it is queued again
+    Time limit = 0;             // it is ended after so long; 0: no limit
+    Time expected = 0;          // what its owner says it runs; 0: predicted from history
+    bool preemptible = true;    // may be ended for a queue that wants its own quota back
+};
+
+/// What a queue may use. GPU compute counts in milli: 1000 is one GPU, a share counts as its part.
+struct Queue {
+    std::string name;
+    std::string cohort;  // queues of one cohort lend what they do not use; empty: none
+    std::optional<std::int64_t> quota_milli;  // its own; nullopt: no limit
+    std::optional<std::int64_t>
+        borrow_milli;          // beyond its quota, from its cohort; nullopt: what is idle
+    std::uint32_t weight = 1;  // of its fair share, 1..1'000'000
+    Time limit = 0;            // longest run of its jobs, where a job names none; 0: none
+    Time min_run = 0;          // a job is not preempted before it ran so long
+};
+
+/// The published policies, to compare with; and ours.
+enum class Policy : std::uint8_t {
+    kFifo,        // in order of submission; the first that does not fit holds all others
+    kSjf,         // shortest prediction first, passing over what does not fit
+    kSrtf,        // least remaining first, ending longer ones: needs checkpoints that cost nothing
+    kQssf,        // smallest predicted GPU time first, passing over what does not fit
+    kBestEffort,  // in order of submission, passing over what does not fit
+    kEasy,        // in order of submission; one reservation, backfill in order of submission
+    kAliquot,     // priority, fair share; reservations, backfill by shortest prediction
+};
+
+struct Options {
+    Policy policy = Policy::kAliquot;
+    unsigned reservations = 2;        // blocked jobs that nobody may delay by predictions, 1..16
+    unsigned window = 512;            // jobs that one backfill looks at, in order; 1..100'000
+    Time half_life = 7 * 86'400'000;  // of the usage that fair share counts
+    bool reclaim = false;             // preempt borrowers for a queue that is below its quota
+    bool learn = true;                // predict from the run times of ended jobs
+    Time first_guess = 3'600'000;     // of a run without estimate, limit or history
+    placement::Options placement;
+};
+
+/// A job that starts now. Its devices are taken already.
+struct Start {
+    JobId id = 0;
+    std::vector<placement::Placement> where;  // one for each pod
+    Time ends = 0;                            // as predicted
+};
+
+/// A waiting job that others must not delay: it starts at `at` unless a running job takes longer than predicted.
+struct Reservation {
+    JobId id = 0;
+    Time at = 0;
+};
+
+struct Plan {
+    std::vector<Start> starts;
+    std::vector<JobId> preempts;            // to be ended by the caller, who then says requeue()
+    std::vector<Reservation> reservations;  // in the order of the queue
+    Time next = kNever;                     // ask again by then, also when nothing happens
+};
+
+/// How a job ended. Only a completed run teaches how long such jobs run.
+enum class Outcome : std::uint8_t { kCompleted, kFailed, kCancelled };
+
+}  // namespace aliquot::queue

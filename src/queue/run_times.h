@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "queue/queue.h"
+
+namespace aliquot::queue {
+
+/// How long a run takes in all, in ms.
+struct Estimate {
+    Time p50 = 0;
+    Time p90 = 0;
+    Time mean = 0;
+};
+
+/// Run times of ended jobs, and what they say of the next: those of the same user, queue, name and shape; else of
+/// the same user and size; else of the queue; else all. Of each the last kKept count.
+class RunTimes {
+public:
+    using Key = std::uint32_t;
+    static constexpr std::size_t kKept = 64;
+    static constexpr std::size_t kFewest = 3;         // with fewer runs the next wider group speaks
+    static constexpr std::size_t kMostKeys = 65'536;  // names beyond count as their user's
+
+    RunTimes();
+
+    /// The group a job belongs to. Digits in its name do not count: train-17 is as train-16.
+    Key key_of(const Job& job);
+    void learn(Key key, Time ran);
+    /// Of a job that has run for `elapsed`: its run time in all, by those that took longer; 0 before the start.
+    /// Nothing known: all parts are 0.
+    [[nodiscard]] Estimate estimate(Key key, Time elapsed) const;
+    /// Run times that are known for it, in order of length; wider groups as in estimate().
+    [[nodiscard]] const std::vector<Time>& known(Key key, Time elapsed) const;
+    /// Grows with every learn().
+    [[nodiscard]] std::uint64_t version() const { return version_; }
+
+private:
+    struct Group {
+        std::vector<Time> sorted;
+        std::vector<Time> order;  // a ring: as they came
+        std::size_t oldest = 0;
+        std::array<Key, 3> wider{};  // nearest first; all of them 0, the group of all, at last
+    };
+    Key group(std::string text);
+
+    std::vector<Group> groups_;
+    std::unordered_map<std::string, Key> names_;
+    std::string text_;  // room for key_of()
+    std::uint64_t version_ = 0;
+};
+
+}  // namespace aliquot::queue

@@ -6,7 +6,7 @@
 
 namespace aliquot::queue {
 
-Plan Planner::State::decide() {
+Plan State::decide() {
     Plan plan;
     extend_overruns();
     if (changed) {
@@ -24,14 +24,14 @@ Plan Planner::State::decide() {
     return plan;
 }
 
-void Planner::State::start(Slot slot, std::vector<placement::Placement> where, Plan& plan) {
+void State::start(Slot slot, std::vector<placement::Placement> where, Plan& plan) {
     stop_waiting(slot);
     plan.starts.push_back({.id = records[slot].id, .where = where});
     run(slot, std::move(where), now);
     plan.starts.back().ends = records[slot].ends;
 }
 
-void Planner::State::serve_waiting(Plan& plan) {
+void State::serve_waiting(Plan& plan) {
     const unsigned most_holds = keeps_reservations() ? options.reservations : 0;
     std::vector<Slot> window;
     Walk walk(*this, Walk::Over::kOpen);
@@ -74,7 +74,7 @@ void Planner::State::serve_waiting(Plan& plan) {
     backfill(std::move(window), plan);
 }
 
-void Planner::State::backfill(std::vector<Slot> window, Plan& plan) {
+void State::backfill(std::vector<Slot> window, Plan& plan) {
     std::vector<std::pair<Time, Slot>> ordered;
     ordered.reserve(window.size());
     for (const Slot slot : window) ordered.emplace_back(predicted(records[slot]), slot);

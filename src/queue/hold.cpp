@@ -53,13 +53,13 @@ private:
 
 }  // namespace
 
-bool Planner::State::is_beside_held(const Record& record) const {
+bool State::is_beside_held(const Record& record) const {
     if (holds_of_devices > 0) return true;
     return std::any_of(held.begin(), held.end(),
                        [&](const Held& one) { return one.pool == quotas.pool(record.queue); });
 }
 
-bool Planner::State::spares_quota(const Record& record, Time ends) const {
+bool State::spares_quota(const Record& record, Time ends) const {
     const std::int64_t milli = room.ask(record.ask).milli;
     return std::none_of(held.begin(), held.end(), [&](const Held& one) {
         if (one.at >= ends || one.pool != quotas.pool(record.queue)) return false;
@@ -67,7 +67,7 @@ bool Planner::State::spares_quota(const Record& record, Time ends) const {
     });
 }
 
-Time Planner::State::quota_free_at(const Record& record, Held& mine) const {
+Time State::quota_free_at(const Record& record, Held& mine) const {
     const std::int64_t milli = room.ask(record.ask).milli;
     std::int64_t own = quotas.own_room(record.queue);
     std::int64_t pool = quotas.pool_room(mine.pool);
@@ -97,7 +97,7 @@ Time Planner::State::quota_free_at(const Record& record, Held& mine) const {
 }
 
 /// Finds when the devices are free for it, from mine.at on; false: not as far as is known.
-bool Planner::State::hold_devices(const Ask& ask, Held& mine) const {
+bool State::hold_devices(const Ask& ask, Held& mine) const {
     const Held* before = nullptr;  // the last that devices are held for: this one comes after it
     for (const Held& one : held)
         if (!one.nodes.empty()) before = &one;
@@ -140,7 +140,7 @@ bool Planner::State::hold_devices(const Ask& ask, Held& mine) const {
     return !mine.spots.empty();
 }
 
-void Planner::State::hold(Slot slot, bool devices) {
+void State::hold(Slot slot, bool devices) {
     const Record& record = records[slot];
     Held mine{.slot = slot, .at = now, .queue = record.queue, .pool = quotas.pool(record.queue)};
     const bool limited = quotas.is_limited(record.queue);
@@ -154,8 +154,7 @@ void Planner::State::hold(Slot slot, bool devices) {
     held.push_back(std::move(mine));
 }
 
-bool Planner::State::take_from_held(const Record& record, Time ends,
-                                    const std::vector<Placement>& where) {
+bool State::take_from_held(const Record& record, Time ends, const std::vector<Placement>& where) {
     const Ask& ask = room.ask(record.ask);
     struct Taken {
         Held* held = nullptr;
@@ -185,7 +184,7 @@ bool Planner::State::take_from_held(const Record& record, Time ends,
     return true;
 }
 
-std::vector<Placement> Planner::State::place_beside_held(const Record& record, Time ends) {
+std::vector<Placement> State::place_beside_held(const Record& record, Time ends) {
     auto first = room.place(record.ask);
     if (!first) {
         room.refuse(record.ask);

@@ -29,17 +29,17 @@ Options bounded(Options options) {
 
 }  // namespace
 
-Planner::State::State(Options chosen)
+State::State(Options chosen)
     : options(bounded(chosen)), room(chosen.placement), usage(options.half_life) {}
 
-void Planner::State::see(Time at) {
+void State::see(Time at) {
     now = std::max(now, std::min(at, kLatest));
     const double factor = usage.settle(now);
     if (factor == 1) return;
     for (const auto& [ends, slot] : running) records[slot].worth *= factor;
 }
 
-Result<Slot> Planner::State::enter(const Job& job, Time at) {
+Result<Slot> State::enter(const Job& job, Time at) {
     if (job.id == 0) return wrong_job(job.id, "0 is no id");
     if (by_id.contains(job.id))
         return Error{ErrorCode::kConflict, "job " + std::to_string(job.id) + ": submitted already"};
@@ -77,7 +77,7 @@ Result<Slot> Planner::State::enter(const Job& job, Time at) {
     return slot;
 }
 
-LineId Planner::State::line_of(const Record& record) {
+LineId State::line_of(const Record& record) {
     const auto key = is_ours() ? std::tuple{record.priority, record.queue, record.account}
                                : std::tuple{std::int32_t{0}, record.queue, std::uint32_t{0}};
     const auto known = line_ids.find(key);
@@ -94,7 +94,7 @@ LineId Planner::State::line_of(const Record& record) {
     return id;
 }
 
-void Planner::State::wait(Slot slot) {
+void State::wait(Slot slot) {
     Record& record = records[slot];
     switch (options.policy) {
         case Policy::kSjf:
@@ -124,7 +124,7 @@ void Planner::State::wait(Slot slot) {
     if (!held.empty()) afresh = true;
 }
 
-void Planner::State::stop_waiting(Slot slot) {
+void State::stop_waiting(Slot slot) {
     const Record& record = records[slot];
     Line& line = lines[record.line];
     for (Bucket& bucket : line.buckets)
@@ -137,7 +137,7 @@ void Planner::State::stop_waiting(Slot slot) {
     unused_lines.push_back(record.line);
 }
 
-void Planner::State::run(Slot slot, std::vector<placement::Placement> where, Time since) {
+void State::run(Slot slot, std::vector<placement::Placement> where, Time since) {
     Record& record = records[slot];
     record.runs = true;
     record.leaving = false;
@@ -153,7 +153,7 @@ void Planner::State::run(Slot slot, std::vector<placement::Placement> where, Tim
     in_pool[quotas.pool(record.queue)].emplace(record.ends, slot);
 }
 
-void Planner::State::stop_running(Slot slot) {
+void State::stop_running(Slot slot) {
     Record& record = records[slot];
     running.erase({record.ends, slot});
     in_pool[quotas.pool(record.queue)].erase({record.ends, slot});
@@ -168,7 +168,7 @@ void Planner::State::stop_running(Slot slot) {
     changed = afresh = true;
 }
 
-void Planner::State::forget(Slot slot) {
+void State::forget(Slot slot) {
     by_id.erase(records[slot].id);
     records[slot] = {};
     unused.push_back(slot);

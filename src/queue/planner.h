@@ -12,6 +12,8 @@
 
 namespace aliquot::queue {
 
+struct State;
+
 /// Jobs that wait and run on the devices of a cluster or of one machine. Not thread-safe: one writer.
 /// `now` never goes back; an earlier one counts as the latest seen. What a plan starts is booked at once.
 class Planner {
@@ -48,8 +50,6 @@ public:
     [[nodiscard]] const placement::Engine& devices() const;
     /// Empty: books, engine and lists agree; else what differs. For tests.
     [[nodiscard]] std::string self_check();
-
-    struct State;
 
 private:
     std::unique_ptr<State> state_;

@@ -11,7 +11,7 @@ Time doubled(Time elapsed) { return std::max<Time>(1'000, 2 * elapsed); }
 
 }  // namespace
 
-Estimate Planner::State::estimate(const Record& record, Time elapsed) const {
+Estimate State::estimate(const Record& record, Time elapsed) const {
     Estimate said;
     if (record.expected > 0) {
         const Time whole = record.expected > elapsed ? record.expected : doubled(elapsed);
@@ -34,13 +34,13 @@ Estimate Planner::State::estimate(const Record& record, Time elapsed) const {
     return said;
 }
 
-Time Planner::State::predicted(const Record& record) const { return estimate(record, 0).p50; }
+Time State::predicted(const Record& record) const { return estimate(record, 0).p50; }
 
-Time Planner::State::ends_of(const Record& record, Time at) const {
+Time State::ends_of(const Record& record, Time at) const {
     return record.since + estimate(record, std::max<Time>(0, at - record.since)).p50;
 }
 
-void Planner::State::extend_overruns() {
+void State::extend_overruns() {
     while (!running.empty() && running.begin()->first <= now) {
         const Slot slot = running.begin()->second;
         Record& record = records[slot];

@@ -8,7 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "queue/planner.h"
+#include "base/result.h"
+#include "queue/queue.h"
 #include "queue/quotas.h"
 #include "queue/room.h"
 #include "queue/run_times.h"
@@ -82,7 +83,8 @@ struct Held {
     std::int64_t pool_spare = INT64_MAX;
 };
 
-struct Planner::State {
+/// All that a planner knows.
+struct State {
     explicit State(Options chosen);
 
     // planner.cpp: what comes and goes

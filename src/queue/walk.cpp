@@ -5,7 +5,7 @@
 
 namespace aliquot::queue {
 
-Walk::Walk(Planner::State& state, Over over)
+Walk::Walk(State& state, Over over)
     : state_(state), queue_added_(state.quotas.size()), user_added_(state.usage.accounts()) {
     for (LineId id = 0; id < state.lines.size(); ++id) {
         Line& line = state.lines[id];

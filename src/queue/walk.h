@@ -14,7 +14,7 @@ class Walk {
 public:
     enum class Over : std::uint8_t { kAll, kOpen };  // kOpen: lines that are not idle
 
-    Walk(Planner::State& state, Over over);
+    Walk(State& state, Over over);
     Walk(const Walk&) = delete;
     Walk& operator=(const Walk&) = delete;
 
@@ -37,7 +37,7 @@ private:
     [[nodiscard]] Seat seat_of(LineId line) const;
     [[nodiscard]] const Bucket* first_open(const Line& line) const;
 
-    Planner::State& state_;
+    State& state_;
     std::vector<Seat> heap_;
     std::vector<double> queue_added_;
     std::vector<double> user_added_;

@@ -38,6 +38,28 @@ void PlacementCounters::set_gated(std::size_t pods, std::chrono::seconds oldest)
     oldest_ = std::max<std::int64_t>(0, oldest.count());
 }
 
+void PlacementCounters::set_gangs(const GangGauges& gauges) {
+    waiting_gangs_ = gauges.waiting;
+    half_placed_gangs_ = gauges.half_placed;
+    oldest_gang_ = std::max<std::int64_t>(0, gauges.oldest.count());
+}
+
+std::string PlacementCounters::gang_text() const {
+    return single("aliquot_placement_waiting_gangs", "gauge",
+                  "Gangs with a pod that waits for a place.",
+                  std::to_string(waiting_gangs_.load())) +
+           single("aliquot_placement_half_placed_gangs", "gauge",
+                  "Gangs some of whose pods hold places while others of the same start have none.",
+                  std::to_string(half_placed_gangs_.load())) +
+           single("aliquot_placement_oldest_gang_seconds", "gauge",
+                  "Age of the oldest waiting pod of a gang.", std::to_string(oldest_gang_.load())) +
+           single("aliquot_placement_gangs_total", "counter", "Gangs that got places together.",
+                  std::to_string(gangs_.load())) +
+           single("aliquot_placement_undone_gangs_total", "counter",
+                  "Gangs placed in part whose pods were deleted to wait together again.",
+                  std::to_string(undone_gangs_.load()));
+}
+
 std::string PlacementCounters::text() const {
     constexpr std::string_view kReleases = "aliquot_placement_releases_total";
     std::string out = single("aliquot_placement_gated_pods", "gauge", "Pods that wait for a place.",
@@ -56,6 +78,7 @@ std::string PlacementCounters::text() const {
     out += single("aliquot_placement_remade_pods_total", "counter",
                   "Pods deleted for their controller to make again: none of their nodes took them.",
                   std::to_string(remade_.load()));
+    out += gang_text();
     return out + single("aliquot_placement_overbooked_total", "counter",
                         "Pods on GPUs that were promised to others: what was placed beside us.",
                         std::to_string(overbooked_.load()));

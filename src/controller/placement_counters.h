@@ -24,18 +24,32 @@ public:
     void add_release(scheduling::Decision::Kind kind, std::chrono::nanoseconds took);
     void add_failure() { ++failures_; }
     void add_remade() { ++remade_; }
+    void add_gang() { ++gangs_; }
+    void add_undone_gang() { ++undone_gangs_; }
+    struct GangGauges {
+        std::uint64_t waiting = 0;
+        std::uint64_t half_placed = 0;
+        std::chrono::seconds oldest{0};
+    };
+    void set_gangs(const GangGauges& gauges);
     void set_gated(std::size_t pods, std::chrono::seconds oldest);
     void set_overbooked(std::uint64_t count) { overbooked_ = count; }
 
     [[nodiscard]] std::string text() const;
 
 private:
+    [[nodiscard]] std::string gang_text() const;
     static constexpr std::size_t kKinds = 4;
     std::array<std::atomic<std::uint64_t>, kKinds> releases_{};
     Durations took_;
     std::atomic<std::uint64_t> failures_{0};
     std::atomic<std::uint64_t> remade_{0};
     std::atomic<std::uint64_t> overbooked_{0};
+    std::atomic<std::uint64_t> gangs_{0};
+    std::atomic<std::uint64_t> undone_gangs_{0};
+    std::atomic<std::uint64_t> waiting_gangs_{0};
+    std::atomic<std::uint64_t> half_placed_gangs_{0};
+    std::atomic<std::int64_t> oldest_gang_{0};
     std::atomic<std::uint64_t> gated_{0};
     std::atomic<std::int64_t> oldest_{0};
 };

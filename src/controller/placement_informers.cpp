@@ -4,14 +4,26 @@
 namespace aliquot::controller {
 
 kube_client::InformerOptions pods_of_cluster() {
-    return {
-        .projection = kube_client::keep_fields(
-            {"metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.annotations",
-             "metadata.ownerReferences", "spec.nodeName", "spec.nodeSelector", "spec.affinity",
-             "spec.tolerations", "spec.schedulingGates", "spec.priority",
-             "spec.topologySpreadConstraints", "spec.containers.name", "spec.containers.resources",
-             "spec.initContainers.name", "spec.initContainers.resources",
-             "spec.initContainers.restartPolicy", "status.phase", "status.conditions"})};
+    return {.projection = kube_client::keep_fields({"metadata.creationTimestamp",
+                                                    "metadata.deletionTimestamp",
+                                                    "metadata.annotations",
+                                                    "metadata.labels",
+                                                    "metadata.ownerReferences",
+                                                    "spec.schedulingGroup",
+                                                    "spec.nodeName",
+                                                    "spec.nodeSelector",
+                                                    "spec.affinity",
+                                                    "spec.tolerations",
+                                                    "spec.schedulingGates",
+                                                    "spec.priority",
+                                                    "spec.topologySpreadConstraints",
+                                                    "spec.containers.name",
+                                                    "spec.containers.resources",
+                                                    "spec.initContainers.name",
+                                                    "spec.initContainers.resources",
+                                                    "spec.initContainers.restartPolicy",
+                                                    "status.phase",
+                                                    "status.conditions"})};
 }
 
 kube_client::InformerOptions nodes_of_cluster() {

@@ -18,17 +18,21 @@ void ReleasedPods::erase(const std::string& uid) {
     stuck_.erase(uid);
 }
 
-ReleasedPods::Outcome ReleasedPods::remake(const scheduling::GpuPod& pod,
-                                           const std::stop_token& stop) {
+/// nullptr: no more of them now.
+ReleasedPods::Remakes* ReleasedPods::remakes_of(const std::string& whose) {
     const auto now = Steady::now();
     if (remakes_.size() >= kMostOwners) {
         std::erase_if(remakes_,
                       [&](const auto& one) { return now - one.second.since > kRemakeWindow; });
     }
-    if (pod.owner.empty() || remakes_.size() >= kMostOwners) return Outcome::kNotAnyMore;
-    Remakes& remakes = remakes_[pod.owner];
+    if (remakes_.size() >= kMostOwners) return nullptr;
+    Remakes& remakes = remakes_[whose];
     if (now - remakes.since > kRemakeWindow) remakes = {.count = 0, .since = now};
-    if (remakes.count >= kMostRemakes) return Outcome::kNotAnyMore;
+    return remakes.count >= kMostRemakes ? nullptr : &remakes;
+}
+
+ReleasedPods::Outcome ReleasedPods::remove(const scheduling::GpuPod& pod, const std::string& why,
+                                           const std::stop_token& stop) {
     const auto call = world_.elector.call(stop);
     if (!call) return Outcome::kLater;
     const auto removed =
@@ -39,24 +43,51 @@ ReleasedPods::Outcome ReleasedPods::remake(const scheduling::GpuPod& pod,
                      {{"pod", pod.full_name()}, {"reason", removed.failure().message}});
         return Outcome::kLater;
     }
-    ++remakes.count;
-    log::info("placement.remade", {{"pod", pod.full_name()}, {"why", pod.unschedulable}});
+    log::info("placement.remade", {{"pod", pod.full_name()}, {"why", why}});
     return Outcome::kRemade;
 }
 
-void ReleasedPods::complain(const scheduling::GpuPod& pod) {
+ReleasedPods::Outcome ReleasedPods::remake(const scheduling::GpuPod& pod,
+                                           const std::stop_token& stop) {
+    Remakes* const remakes = pod.owner.empty() ? nullptr : remakes_of(pod.owner);
+    if (remakes == nullptr) return Outcome::kNotAnyMore;
+    const Outcome outcome = remove(pod, pod.unschedulable, stop);
+    if (outcome == Outcome::kRemade) ++remakes->count;
+    return outcome;
+}
+
+ReleasedPods::Tended ReleasedPods::undo(const scheduling::GangTurn& turn,
+                                        const std::stop_token& stop) {
+    Tended tended;
+    Remakes* const remakes = remakes_of(turn.id);
+    const std::string why = turn.name + " is placed in part";
+    for (const scheduling::GpuPod* const pod : turn.undo) {
+        if (!pod->owner.empty() && remakes != nullptr) {
+            tended.remade += remove(*pod, why, stop) == Outcome::kRemade ? 1 : 0;
+        } else if (stuck_.insert(pod->uid).second) {
+            complain(*pod, "GangPlacedInPart",
+                     why +
+                         " and the others find no room; create this pod again, so that it waits "
+                         "with them: kubectl delete pod -n " +
+                         pod->name_space + " " + pod->name);
+            if (pod->node.empty()) tended.stuck.push_back(pod->uid);
+        }
+    }
+    if (tended.remade > 0) ++remakes->count;
+    return tended;
+}
+
+void ReleasedPods::complain(const scheduling::GpuPod& pod, const char* reason,
+                            const std::string& note) {
     world_.events.record({.regarding = {.api_version = "v1",
                                         .kind = "Pod",
                                         .namespace_name = pod.name_space,
                                         .name = pod.name,
                                         .uid = pod.uid},
                           .warning = true,
-                          .reason = "PlannedNodesTaken",
+                          .reason = reason,
                           .action = "Place",
-                          .note = "none of the nodes planned for this pod has room any more, and "
-                                  "Kubernetes does not let them be "
-                                  "changed now; create the pod again: kubectl delete pod -n " +
-                                  pod.name_space + " " + pod.name});
+                          .note = note});
 }
 
 ReleasedPods::Tended ReleasedPods::tend(const std::stop_token& stop) {
@@ -69,7 +100,10 @@ ReleasedPods::Tended ReleasedPods::tend(const std::stop_token& stop) {
         if (outcome == Outcome::kRemade) ++tended.remade;
         if (outcome != Outcome::kNotAnyMore) continue;
         stuck_.insert(uid);
-        complain(pod);
+        complain(pod, "PlannedNodesTaken",
+                 "none of the nodes planned for this pod has room any more, and Kubernetes does "
+                 "not let them be changed now; create the pod again: kubectl delete pod -n " +
+                     pod.name_space + " " + pod.name);
         tended.stuck.push_back(uid);
     }
     return tended;

@@ -12,6 +12,7 @@
 #include "kube_client/api.h"
 #include "kube_client/election.h"
 #include "kube_client/event_recorder.h"
+#include "scheduling/gangs.h"
 #include "scheduling/gpu_pod.h"
 
 namespace aliquot::controller {
@@ -42,22 +43,28 @@ public:
     };
     /// As the leader.
     Tended tend(const std::stop_token& stop);
+    /// Takes back what a gang that is placed in part holds: its pods are deleted where a controller makes them
+    /// again, so that they wait together; of another one an Event says what to do.
+    Tended undo(const scheduling::GangTurn& turn, const std::stop_token& stop);
 
 private:
     using Steady = std::chrono::steady_clock;
-    /// How often pods of one controller found none of their nodes free.
+    /// How often pods of one controller or gang were made again.
     struct Remakes {
         unsigned count = 0;
         Steady::time_point since;
     };
     enum class Outcome : std::uint8_t { kRemade, kLater, kNotAnyMore };
+    Remakes* remakes_of(const std::string& whose);
     Outcome remake(const scheduling::GpuPod& pod, const std::stop_token& stop);
-    void complain(const scheduling::GpuPod& pod);
+    Outcome remove(const scheduling::GpuPod& pod, const std::string& why,
+                   const std::stop_token& stop);
+    void complain(const scheduling::GpuPod& pod, const char* reason, const std::string& note);
 
     const Dependencies world_;
     const std::chrono::seconds patience_;
     std::map<std::string, scheduling::GpuPod> pods_;  // by uid
-    std::map<std::string, Remakes> remakes_;          // by uid of the controller
+    std::map<std::string, Remakes> remakes_;          // by uid of the controller or id of the gang
     std::set<std::string> stuck_;
 };
 

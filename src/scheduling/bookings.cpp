@@ -87,17 +87,19 @@ void Bookings::plan(const GpuPod& pod, const std::vector<Target>& targets) {
     book(entry);
 }
 
-void Bookings::keep_node(const std::string& name, ServedNode::Keeping keeping) {
-    for (auto& [other, node] : nodes_) {
-        if (node.kept_for.uid == keeping.uid) node.kept_for = {};
+void Bookings::keep_nodes(const std::set<std::string>& names, const ServedNode::Keeping& keeping) {
+    for (auto& [name, node] : nodes_) {
+        if (names.contains(name)) {
+            node.kept_for = keeping;
+        } else if (node.kept_for.holder == keeping.holder) {
+            node.kept_for = {};
+        }
     }
-    const auto found = nodes_.find(name);
-    if (found != nodes_.end()) found->second.kept_for = std::move(keeping);
 }
 
-void Bookings::keep_only_for(const std::set<std::string>& uids) {
+void Bookings::keep_only_for(const std::set<std::string>& holders) {
     for (auto& [name, node] : nodes_) {
-        if (!uids.contains(node.kept_for.uid)) node.kept_for = {};
+        if (!holders.contains(node.kept_for.holder)) node.kept_for = {};
     }
 }
 
@@ -248,6 +250,12 @@ bool Bookings::is_planned(const std::string& uid) const {
     return found != entries_.end() && !found->second.is_bound();
 }
 
+std::string Bookings::node_planned_for(const std::string& uid) const {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end() || found->second.targets.empty()) return {};
+    return found->second.targets.front().node;
+}
+
 std::vector<GpuBooking> Bookings::gpus() const {
     std::map<std::string, std::map<std::pair<std::string, std::string>, std::vector<std::string>>>
         pods;
@@ -285,7 +293,8 @@ std::vector<Bookings::Held> Bookings::held_on(const std::string& node) const {
     for (const auto& [uid, entry] : entries_) {
         for (const Target& target : entry.targets) {
             if (target.node == node)
-                held.push_back({entry.pod.full_name(), entry.pod.priority, target.units});
+                held.push_back(
+                    {entry.pod.full_name(), entry.pod.claim.key, entry.pod.priority, target.units});
         }
     }
     return held;

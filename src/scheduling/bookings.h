@@ -26,8 +26,8 @@ public:
     /// Keeps `targets` for a pod that is not bound and has none.
     void plan(const GpuPod& pod, const std::vector<Target>& targets);
     /// As Books::keep_for() and keep_only_for().
-    void keep_node(const std::string& name, ServedNode::Keeping keeping);
-    void keep_only_for(const std::set<std::string>& uids);
+    void keep_nodes(const std::set<std::string>& names, const ServedNode::Keeping& keeping);
+    void keep_only_for(const std::set<std::string>& holders);
     /// Which tasks are to be expected; holds for later engines, too.
     void expect(std::vector<placement::TaskType> workload);
 
@@ -35,11 +35,14 @@ public:
     [[nodiscard]] Pools& pools() { return pools_; }
     [[nodiscard]] const Pools& pools() const { return pools_; }
     [[nodiscard]] bool is_planned(const std::string& uid) const;
+    /// The first node that is planned for a pod; empty: none is.
+    [[nodiscard]] std::string node_planned_for(const std::string& uid) const;
     [[nodiscard]] std::uint64_t overbooked() const { return overbooked_; }
     [[nodiscard]] std::vector<GpuBooking> gpus() const;
     /// What one pod has, or is to have, of a node.
     struct Held {
-        std::string pod;  // NAMESPACE/NAME
+        std::string pod;    // NAMESPACE/NAME
+        std::string claim;  // key of the gang that it claims
         std::int32_t priority = 0;
         DeviceUnits units;
     };

@@ -5,25 +5,17 @@
 #include <set>
 #include <utility>
 
-#include "node/names.h"
 #include "placement/workload.h"
 #include "scheduling/bookings.h"
 #include "scheduling/fit.h"
+#include "scheduling/gang_fit.h"
 #include "scheduling/near_miss.h"
 
 namespace aliquot::scheduling {
 namespace {
 
-constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
 constexpr std::uint64_t kLearnEvery = 64;  // decisions
 constexpr unsigned kFirstLook = 32;        // candidates, before all are asked for
-
-/// A taint of a state that ends by itself: not ready, pressure, cordoned, ill.
-bool passes(const k8s::Taint& taint) {
-    return taint.key.starts_with("node.kubernetes.io/") ||
-           taint.key.starts_with("node.cloudprovider.kubernetes.io/") ||
-           taint.key == node::kUnhealthyTaint;
-}
 
 struct Candidate {
     std::int64_t cost = 0;
@@ -38,6 +30,10 @@ public:
 
     Decision decide(const GpuPod& pod, bool keep);
     std::string keep_for(const GpuPod& pod);
+    GangDecision decide_gang(const GangAsk& ask);
+    std::set<std::string> keep_for_gang(const GangAsk& ask);
+    std::vector<NearMiss> gang_misses(const GangAsk& ask, const GangDecision& decision,
+                                      std::size_t most);
     [[nodiscard]] Bookings& bookings() { return bookings_; }
 
 private:
@@ -148,12 +144,13 @@ bool Books::State::could_ever(const GpuPod& pod) const {
         ServedNode open = one.second;
         open.is_open = true;
         open.kept_for = {};
-        std::erase_if(open.taints, passes);
+        std::erase_if(open.taints, ends_by_itself);
         return keeps_off(pod, open).empty() && fits_when_empty(pod, open);
     });
 }
 
 void Books::State::learn(const GpuPod& pod) {
+    if (pod.devices.empty() || !bookings_.pools().serves(pod.devices.front().resource)) return;
     const DeviceRequest& main = pod.devices.front();
     placement::Request request =
         request_of(main.resource, *bookings_.pools().units_of(main.resource).begin(), main.count);
@@ -192,13 +189,52 @@ Decision Books::State::decide(const GpuPod& asked, bool keep) {
 
 std::string Books::State::keep_for(const GpuPod& pod) {
     for (const auto& [name, node] : bookings_.nodes()) {
-        if (node.kept_for.uid == pod.uid && keeps_off(pod, node).empty()) return name;
+        if (node.kept_for.holder == pod.holder() && keeps_off(pod, node).empty()) return name;
     }
     const auto misses =
         scheduling::near_misses(pod, bookings_, 1);  // a node that is kept for others is none
     if (misses.empty() || misses.front().ends.empty()) return {};
-    bookings_.keep_node(misses.front().node, {pod.uid, pod.full_name(), pod.priority});
+    bookings_.keep_nodes({misses.front().node}, {pod.holder(), pod.full_name(), pod.priority});
     return misses.front().node;
+}
+
+// ---- gangs ----------------------------------------------------------------------------------------
+
+GangDecision Books::State::decide_gang(const GangAsk& ask) {
+    for (const GpuPod& pod : ask.pods) bookings_.forget(pod.uid);
+    GangDecision decision = fit_gang(ask, bookings_);
+    if (decision.kind != Decision::Kind::kPlaced) return decision;
+    for (std::size_t i = 0; i < ask.pods.size(); ++i) {
+        if (decision.targets[i].node.empty()) continue;
+        bookings_.plan(ask.pods[i], {decision.targets[i]});
+        learn(ask.pods[i]);
+    }
+    return decision;
+}
+
+std::set<std::string> Books::State::keep_for_gang(const GangAsk& ask) {
+    std::set<std::string> kept;
+    for (const auto& [name, node] : bookings_.nodes()) {
+        if (node.kept_for.holder == ask.id) kept.insert(name);
+    }
+    if (!kept.empty() || ask.pods.empty()) return kept;
+    kept = nodes_to_keep(ask, bookings_);
+    if (!kept.empty()) bookings_.keep_nodes(kept, {ask.id, ask.name, ask.pods.front().priority});
+    return kept;
+}
+
+std::vector<NearMiss> Books::State::gang_misses(const GangAsk& ask, const GangDecision& decision,
+                                                std::size_t most) {
+    const auto missing = std::find(decision.fits.begin(), decision.fits.end(), false);
+    if (missing == decision.fits.end()) return {};
+    for (std::size_t i = 0; i < ask.pods.size(); ++i) {
+        if (decision.fits[i] && !decision.targets[i].node.empty())
+            bookings_.plan(ask.pods[i], {decision.targets[i]});
+    }
+    const auto index = static_cast<std::size_t>(missing - decision.fits.begin());
+    auto misses = scheduling::near_misses(ask.pods[index], bookings_, most);
+    for (const GpuPod& one : ask.pods) bookings_.forget(one.uid);
+    return misses;
 }
 
 // ---- the public face ------------------------------------------------------------------------------
@@ -222,8 +258,32 @@ std::vector<NearMiss> Books::near_misses(const GpuPod& pod, std::size_t most) co
     return scheduling::near_misses(pod, state_->bookings(), most);
 }
 std::string Books::keep_for(const GpuPod& pod) { return state_->keep_for(pod); }
-void Books::keep_only_for(const std::set<std::string>& uids) {
-    state_->bookings().keep_only_for(uids);
+void Books::keep_only_for(const std::set<std::string>& holders) {
+    state_->bookings().keep_only_for(holders);
+}
+GangAsk Books::ask_of(const GangTurn& turn, const std::vector<const GpuPod*>& pods) const {
+    GangAsk ask{.id = turn.id, .name = turn.name};
+    for (const GpuPod* const one : pods) {
+        ask.pods.push_back(*one);
+        ask.pods.back().gang = turn.id;
+    }
+    for (const GpuPod* const one : turn.let_go) {
+        const std::string node =
+            one->node.empty() ? state_->bookings().node_planned_for(one->uid) : one->node;
+        if (!node.empty()) ask.near.insert(node);
+    }
+    return ask;
+}
+GangDecision Books::decide_gang(const GangAsk& ask) { return state_->decide_gang(ask); }
+GangDecision Books::what_if_gang(const GangAsk& ask) const {
+    return fit_gang(ask, state_->bookings());
+}
+std::set<std::string> Books::keep_for_gang(const GangAsk& ask) {
+    return state_->keep_for_gang(ask);
+}
+std::vector<NearMiss> Books::gang_misses(const GangAsk& ask, const GangDecision& decision,
+                                         std::size_t most) {
+    return state_->gang_misses(ask, decision, most);
 }
 bool Books::is_assumed(const std::string& uid) const { return state_->bookings().is_planned(uid); }
 bool Books::serves(const std::string& resource) const {

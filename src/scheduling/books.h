@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "scheduling/decision.h"
+#include "scheduling/gang_fit.h"
+#include "scheduling/gangs.h"
 #include "scheduling/gpu_pod.h"
 #include "scheduling/served_node.h"
 
@@ -57,8 +59,21 @@ public:
     /// get no place there until keep_only_for() leaves it out. Nothing changes while one is kept for it already.
     /// Returns the node; empty: none would do.
     std::string keep_for(const GpuPod& pod);
-    /// What is kept for others than these (uids) is free for all again.
-    void keep_only_for(const std::set<std::string>& uids);
+    /// What is kept for others than these (GpuPod::holder) is free for all again.
+    void keep_only_for(const std::set<std::string>& holders);
+
+    /// What these pods of the gang ask for together.
+    [[nodiscard]] GangAsk ask_of(const GangTurn& turn,
+                                 const std::vector<const GpuPod*>& pods) const;
+    /// A place for each of them, one node per pod, kept as by decide(); or for none.
+    GangDecision decide_gang(const GangAsk& ask);
+    /// What decide_gang() would say; keeps nothing. The pods have nothing that is kept for them.
+    [[nodiscard]] GangDecision what_if_gang(const GangAsk& ask) const;
+    /// As keep_for(), of as many nodes as the gang needs. Empty: none would do.
+    std::set<std::string> keep_for_gang(const GangAsk& ask);
+    /// The nodes where the first of its pods without a place has none, when those that fit are there.
+    std::vector<NearMiss> gang_misses(const GangAsk& ask, const GangDecision& decision,
+                                      std::size_t most);
 
     /// Whether a pod has targets that are kept for it.
     [[nodiscard]] bool is_assumed(const std::string& uid) const;

@@ -30,6 +30,16 @@ struct Decision {
     std::string why;  // one line
 };
 
+/// Of the pods of a gang together.
+struct GangDecision {
+    Decision::Kind kind = Decision::Kind::kNotServed;
+    /// By pod: the place that it gets, or would get; without a node: none, or nobody of us serves what it asks for.
+    std::vector<Target> targets;
+    std::string domain;      // "topology.kubernetes.io/zone=a": all are there; empty: no such
+    std::vector<bool> fits;  // by pod: those that would fit now
+    std::string why;         // one line
+};
+
 /// What a GPU has, for people.
 struct GpuBooking {
     std::string node;

@@ -2,80 +2,25 @@
 #include "scheduling/fit.h"
 
 #include <algorithm>
-#include <tuple>
+
+#include "node/names.h"
 
 namespace aliquot::scheduling {
 namespace {
 
-/// One GPU of the node for one resource.
-struct Slot {
-    std::string resource;
-    std::string gpu;
-    unsigned units = 1;  // 1: whole
-    unsigned free = 0;
-    unsigned taken = 0;  // by the container that is looked at
-};
-
-std::vector<Slot> free_slots(const ServedNode& node, const Pools& pools) {
-    std::vector<Slot> slots;
-    for (const std::size_t index : pools.of_node(node.name)) {
-        const Pool& pool = pools.all()[index];
-        for (unsigned i = 0; i < pool.gpus.size(); ++i) {
-            slots.push_back(
-                {pool.resource, pool.gpus[i], pool.units, pools.free_units(pool, i), 0});
-        }
-    }
-    return slots;
-}
-
-std::vector<Slot> empty_slots(const ServedNode& node) {
-    std::vector<Slot> slots;
-    for (const ServedGpu& gpu : node.gpus) {
-        for (const auto& [resource, units] : gpu.units)
-            slots.push_back({resource, gpu.uuid, units, units, 0});
-    }
-    return slots;
-}
-
-/// The slot that one more of `count` units comes from; nullptr: none.
-Slot* best_slot(std::vector<Slot>& slots, const std::string& resource, unsigned count) {
-    Slot* best = nullptr;
-    const auto rank = [](const Slot& slot) { return std::tuple(slot.taken, slot.free); };
-    for (Slot& slot : slots) {
-        if (slot.resource != resource || slot.free < count) continue;
-        if (best == nullptr || rank(slot) < rank(*best)) best = &slot;
-    }
-    return best;
-}
-
-std::optional<DeviceUnits> fit(const GpuPod& pod, const ServedNode& node, std::vector<Slot> slots) {
-    DeviceUnits units;
-    for (const DeviceRequest& one : pod.devices) {
-        for (Slot& slot : slots) slot.taken = 0;
-        const bool together = node.on_one_gpu.contains(one.resource);
-        const unsigned step = together ? one.count : 1;
-        for (unsigned got = 0; got < one.count; got += step) {
-            Slot* const slot = best_slot(slots, one.resource, step);
-            if (slot == nullptr) return std::nullopt;
-            slot->free -= step;
-            slot->taken += step;
-            units[one.resource][slot->gpu] += step;
-        }
-    }
-    return units;
-}
+using Slots = std::vector<Room::Slot>;
 
 std::string resource_and(unsigned count, const std::string& resource) {
     return std::to_string(count) + " " + resource;
 }
 
 /// What the node lacks of devices: "has 3 of 8 nvidia.com/gpu free, 4 are asked".
-std::string lacks(const GpuPod& pod, const std::vector<Slot>& slots) {
+std::string lacks(const GpuPod& pod, const Slots& slots) {
     for (const DeviceRequest& one : pod.devices) {
         unsigned free = 0;
         unsigned most = 0;
         unsigned units = 0;
-        for (const Slot& slot : slots) {
+        for (const Room::Slot& slot : slots) {
             if (slot.resource != one.resource) continue;
             free += slot.free;
             units += slot.units;
@@ -96,11 +41,11 @@ std::string lacks(const GpuPod& pod, const std::vector<Slot>& slots) {
     return "has too little free for all containers together";
 }
 
-unsigned asked_that_is_free(const GpuPod& pod, const std::vector<Slot>& slots) {
+unsigned asked_that_is_free(const GpuPod& pod, const Slots& slots) {
     unsigned sum = 0;
     for (const DeviceRequest& one : pod.devices) {
         unsigned free = 0;
-        for (const Slot& slot : slots) free += slot.resource == one.resource ? slot.free : 0;
+        for (const Room::Slot& slot : slots) free += slot.resource == one.resource ? slot.free : 0;
         sum += std::min(free, one.count);
     }
     return sum;
@@ -116,7 +61,7 @@ void add_count(std::string& text, unsigned count, const char* what) {
 std::string keeps_off(const GpuPod& pod, const ServedNode& node) {
     if (!node.is_open) return "is cordoned or not ready";
     const ServedNode::Keeping& kept = node.kept_for;
-    if (!kept.uid.empty() && kept.uid != pod.uid && pod.priority <= kept.priority)
+    if (!kept.holder.empty() && kept.holder != pod.holder() && pod.priority <= kept.priority)
         return "is kept for " + kept.pod + ", which has waited long";
     if (!pod.where.matches(node.name, node.labels))
         return "does not match the pod's node selector or affinity";
@@ -127,34 +72,38 @@ std::string keeps_off(const GpuPod& pod, const ServedNode& node) {
     return {};
 }
 
+bool ends_by_itself(const k8s::Taint& taint) {
+    return taint.key.starts_with("node.kubernetes.io/") ||
+           taint.key.starts_with("node.cloudprovider.kubernetes.io/") ||
+           taint.key == node::kUnhealthyTaint;
+}
+
 std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, const Pools& pools) {
-    return fit(pod, node, free_slots(node, pools));
+    return Room::now(node, pools).take_devices(pod);
 }
 
 std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, const Pools& pools,
                                   const DeviceUnits& returned) {
-    auto slots = free_slots(node, pools);
-    for (Slot& slot : slots) {
-        const auto resource = returned.find(slot.resource);
-        if (resource == returned.end()) continue;
-        const auto gpu = resource->second.find(slot.gpu);
-        if (gpu != resource->second.end())
-            slot.free = std::min(slot.units, slot.free + gpu->second);
-    }
-    return fit(pod, node, std::move(slots));
+    Room room = Room::now(node, pools);
+    room.give(returned);
+    return room.take_devices(pod);
 }
 
 std::string lacks(const GpuPod& pod, const ServedNode& node, const Pools& pools) {
-    return lacks(pod, free_slots(node, pools));
+    return lacks(pod, Room::now(node, pools).slots());
 }
 
 bool fits_when_empty(const GpuPod& pod, const ServedNode& node) {
-    return pod.cpu_milli <= node.cpu_milli && pod.memory_mib <= node.memory_mib &&
-           fit(pod, node, empty_slots(node)).has_value();
+    return Room::when_empty(node).take(pod).has_value();
 }
 
 std::string why_nowhere(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
                         const Pools& pools) {
+    return why_nowhere(pod, nodes, [&](const ServedNode& node) { return Room::now(node, pools); });
+}
+
+std::string why_nowhere(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
+                        const std::function<Room(const ServedNode&)>& room_of) {
     unsigned off = 0;
     unsigned full = 0;
     unsigned cpu = 0;
@@ -166,14 +115,15 @@ std::string why_nowhere(const GpuPod& pod, const std::map<std::string, ServedNod
         if (const std::string why = keeps_off(pod, node); !why.empty()) {
             ++off;
             if (first_off.empty()) first_off = name + " " + why;
-            if (!node.kept_for.uid.empty()) kept = "; " + name + " " + why;
+            if (!node.kept_for.holder.empty()) kept = "; " + name + " " + why;
             continue;
         }
-        const auto slots = free_slots(node, pools);
-        if (!fit(pod, node, slots)) {
+        Room room = room_of(node);
+        if (!room.take_devices(pod)) {
             ++full;
-            const unsigned free = asked_that_is_free(pod, slots);
-            if (nearest.empty() || free > nearest_free) nearest = name + " " + lacks(pod, slots);
+            const unsigned free = asked_that_is_free(pod, room.slots());
+            if (nearest.empty() || free > nearest_free)
+                nearest = name + " " + lacks(pod, room.slots());
             nearest_free = std::max(nearest_free, free);
             continue;
         }

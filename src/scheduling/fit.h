@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,15 +10,18 @@
 #include "scheduling/decision.h"
 #include "scheduling/gpu_pod.h"
 #include "scheduling/pools.h"
+#include "scheduling/room.h"
 
 namespace aliquot::scheduling {
 
 /// Whether cordon, readiness, labels, affinity and taints let the pod on the node; empty: they do, else why not.
 std::string keeps_off(const GpuPod& pod, const ServedNode& node);
 
-/// GPUs of this node for all that the pod asks, as the agent would choose them: shares on GPUs that are in use
-/// before others; of several for one container each on another GPU, by MPS all on one; whole GPUs from the
-/// first. CPU and memory are not looked at. Empty: they are not free.
+/// A taint of a state that ends by itself: not ready, pressure, cordoned, ill.
+bool ends_by_itself(const k8s::Taint& taint);
+
+/// GPUs of this node for all that the pod asks, as the agent would choose them (Room). CPU and memory are not
+/// looked at. Empty: they are not free.
 std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, const Pools& pools);
 
 /// The same as if `returned` were free, too.
@@ -33,5 +37,8 @@ bool fits_when_empty(const GpuPod& pod, const ServedNode& node);
 /// Why no node takes it now, in one line: how many nodes fail at what, and the nearest.
 std::string why_nowhere(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
                         const Pools& pools);
+/// The same with what `room_of` says to be left of a node.
+std::string why_nowhere(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
+                        const std::function<Room(const ServedNode&)>& room_of);
 
 }  // namespace aliquot::scheduling

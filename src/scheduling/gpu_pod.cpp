@@ -67,14 +67,23 @@ void read_gates(const Value& pod, GpuPod& made) {
 
 void read_condition(const Value& pod, GpuPod& made) {
     for (const Value& one : document::items_at(pod, {"status", "conditions"})) {
-        if (document::text_at(one, {"type"}) != "PodScheduled" ||
-            document::text_at(one, {"reason"}) != "Unschedulable") {
-            continue;
-        }
+        if (document::text_at(one, {"type"}) != "PodScheduled") continue;
+        if (document::text_at(one, {"status"}) == "True")
+            made.bound_at = document::text_at(one, {"lastTransitionTime"});
+        if (document::text_at(one, {"reason"}) != "Unschedulable") continue;
         made.unschedulable = document::text_at(one, {"message"});
         if (made.unschedulable.empty()) made.unschedulable = "Unschedulable";
         made.unschedulable_since = document::text_at(one, {"lastTransitionTime"});
     }
+}
+
+/// Required anti-affinity by node; that it means pods of its own kind is taken for granted.
+bool is_apart(const Value* spec) {
+    const auto& terms = document::items_at(
+        spec, {"affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});
+    return std::any_of(terms.begin(), terms.end(), [](const Value& one) {
+        return document::text_at(one, {"topologyKey"}) == "kubernetes.io/hostname";
+    });
 }
 
 std::string owner_of(const Value& pod) {
@@ -96,6 +105,7 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
                 .name = pod.name,
                 .node = pod.where.node_name,
                 .is_over = pod.is_finished(),
+                .has_succeeded = pod.phase == "Succeeded",
                 .created = document::text_at(*root, {"metadata", "creationTimestamp"}),
                 .where = pod.where,
                 .tolerations = pod.tolerations};
@@ -108,6 +118,8 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
     made.spreads = !document::items_at(spec, {"topologySpreadConstraints"}).empty() ||
                    document::at_path(spec, {"affinity", "podAntiAffinity"}) != nullptr ||
                    document::at_path(spec, {"affinity", "podAffinity"}) != nullptr;
+    made.is_apart = is_apart(spec);
+    made.claim = read_gang_claim(pod, *root);
     for (const Value* const rule : {document::at_path(spec, {"nodeSelector"}),
                                     document::at_path(spec, {"affinity", "nodeAffinity"}),
                                     document::at_path(spec, {"tolerations"})}) {
@@ -123,10 +135,19 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
     return made;
 }
 
+std::string asked_text(const GpuPod& pod) {
+    std::map<std::string, unsigned> sums;
+    for (const auto& one : pod.devices) sums[one.resource] += one.count;
+    std::string text;
+    for (const auto& [resource, count] : sums)
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
+    return text;
+}
+
 std::string shape_of(const GpuPod& pod) {
     std::string text = pod.rules + std::to_string(pod.priority) + "/" +
                        std::to_string(pod.cpu_milli) + "/" + std::to_string(pod.memory_mib) +
-                       (pod.spreads ? "/spreads" : "");
+                       (pod.spreads ? "/spreads" : "") + (pod.is_apart ? "/apart" : "");
     for (const auto& one : pod.devices)
         text += "\n" + one.resource + " " + std::to_string(one.count);
     return text;

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "k8s/node_selector.h"
 #include "k8s/taint.h"
+#include "scheduling/gang_claim.h"
 
 namespace aliquot::scheduling {
 
@@ -33,14 +34,17 @@ struct GpuPod {
     bool is_gated = false;       // by us
     bool is_gated_else = false;  // by others, too: it cannot be bound yet
     bool is_over = false;        // it has ended
+    bool has_succeeded = false;  // it has ended well
     bool is_leaving = false;     // it has a deletionTimestamp
     std::string owner;  // uid of the controller that makes it again when it is deleted; empty: none
-    bool spreads = false;  // topology spread or pod (anti-)affinity is its own affair
+    bool spreads = false;   // topology spread or pod (anti-)affinity is its own affair
+    bool is_apart = false;  // required anti-affinity by node: no two of a gang on one
     std::int32_t priority = 0;
     std::string created;        // RFC 3339
     std::string unschedulable;  // kube-scheduler's words; empty: it does not say so
     std::string unschedulable_since;
-    std::string plan;  // the annotation; empty: none
+    std::string bound_at;  // RFC 3339; empty: it is not bound, or nobody says when
+    std::string plan;      // the annotation; empty: none
     std::int32_t cpu_milli = 0;
     std::int32_t memory_mib = 0;
     std::vector<DeviceRequest>
@@ -48,8 +52,12 @@ struct GpuPod {
     k8s::NodeSelector where;
     std::vector<k8s::Toleration> tolerations;
     std::string rules;  // where it may go, as the Pod has it: equal texts mean the same
+    GangClaim claim;
+    std::string gang;  // id of the gang that it is placed with; empty: it is placed alone
 
     [[nodiscard]] std::string full_name() const { return name_space + "/" + name; }
+    /// Whom a node is kept for.
+    [[nodiscard]] const std::string& holder() const { return gang.empty() ? uid : gang; }
     [[nodiscard]] bool waits() const {
         return is_gated && !is_gated_else && !is_over && !is_leaving && node.empty();
     }
@@ -58,6 +66,9 @@ struct GpuPod {
 /// Reads any bytes; never throws.
 /// errors   kInvalidInput: no JSON, or a Pod without uid
 Result<GpuPod> read_gpu_pod(std::string_view json);
+
+/// "4 nvidia.com/gpu, 1 example.com/nic".
+std::string asked_text(const GpuPod& pod);
 
 /// Pods of one shape get the same answer from the same books.
 std::string shape_of(const GpuPod& pod);

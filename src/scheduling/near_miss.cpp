@@ -42,7 +42,9 @@ std::vector<std::string> ends_on(const GpuPod& pod, const ServedNode& node,
     const auto held = bookings.held_on(node.name);
     std::vector<const Held*> rest;
     for (const Held& one : held) {
-        if (asks_for_any(pod, one)) rest.push_back(&one);
+        // Its own gang's pods do not end for it.
+        const bool is_own = !pod.gang.empty() && !one.claim.empty() && one.claim == pod.claim.key;
+        if (!is_own && asks_for_any(pod, one)) rest.push_back(&one);
     }
     const auto fits = [&](const std::vector<const Held*>& gone) {
         return fit_on(pod, node, bookings.pools(), units_of(gone)).has_value();

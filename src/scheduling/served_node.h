@@ -40,10 +40,10 @@ struct ServedNode {
     std::set<std::string>
         on_one_gpu;  // resources whose units for one container are of one GPU (MPS)
     Granted granted;
-    /// A pod that has waited long: pods that do not come before it stay off. Books sets it.
+    /// A pod or gang that has waited long: pods that do not come before it stay off. Books sets it.
     struct Keeping {
-        std::string uid;  // empty: nobody's
-        std::string pod;  // NAMESPACE/NAME
+        std::string holder;  // GpuPod::holder(); empty: nobody's
+        std::string pod;     // NAMESPACE/NAME
         std::int32_t priority = 0;
     };
     Keeping kept_for;

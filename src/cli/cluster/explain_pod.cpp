@@ -36,6 +36,7 @@ struct PodStory {
     std::vector<std::pair<scheduling::Target, bool>> targets;  // planned, and whether it is there
     scheduling::DeviceUnits granted;
     std::vector<scheduling::NearMiss> misses;
+    std::optional<GangPicture> gang;
 };
 
 void add_plan(const GpuPod& pod, PodStory& story) {
@@ -65,8 +66,35 @@ void tell_bound(const PlacementPicture& picture, const GpuPod& pod, PodStory& st
     if (granted != node->second.granted.end()) story.granted = granted->second;
 }
 
+constexpr char kIfItStays[] =
+    "if it stays so, the controller is down: kubectl -n aliquot-system get pods; ";
+
+/// It is placed together with others.
+void tell_gang(const GpuPod& pod, PodStory& story) {
+    const scheduling::GangTurn& turn = story.gang->turn;
+    story.what = story.gang->why();
+    story.misses = story.gang->misses;
+    if (story.gang->decision.kind == Decision::Kind::kNever) {
+        story.advice =
+            "no cluster state lets it start: ask for less, take fewer pods, or add nodes; the "
+            "label "
+            "aliquot.dev/gang=none lets its pods start one by one";
+    } else if (!turn.ask.empty() && story.gang->has_room()) {
+        const auto self = std::find_if(turn.ask.begin(), turn.ask.end(),
+                                       [&](const auto* one) { return one->uid == pod.uid; });
+        if (self != turn.ask.end()) {
+            const auto index = static_cast<std::size_t>(self - turn.ask.begin());
+            story.targets.emplace_back(story.gang->decision.targets[index], false);
+        }
+        story.advice = std::string(kIfItStays) +
+                       "'aliquot placement release' lets each of its pods go without a place";
+    }
+}
+
 void tell_gated(PlacementPicture& picture, const GpuPod& pod, unsigned top, PodStory& story) {
     story.state = "waiting";
+    story.gang = gang_of(picture, pod, top);
+    if (story.gang) return tell_gang(pod, story);
     const Decision decision = picture.books.what_if(pod);
     if (pod.is_gated_else) {
         story.what = "another scheduling gate holds it, too; it is placed when that one is gone";
@@ -76,10 +104,8 @@ void tell_gated(PlacementPicture& picture, const GpuPod& pod, unsigned top, PodS
         for (const scheduling::Target& target : decision.targets)
             story.targets.emplace_back(target, false);
         story.what = "there is room, the controller places it next";
-        story.advice =
-            "if it stays so, the controller is down: kubectl -n aliquot-system get pods; "
-            "'aliquot placement release " +
-            pod.name + " -n " + pod.name_space + "' lets it go without a place";
+        story.advice = std::string(kIfItStays) + "'aliquot placement release " + pod.name + " -n " +
+                       pod.name_space + "' lets it go without a place";
         return;
     }
     if (decision.kind == Decision::Kind::kNotServed) {
@@ -116,6 +142,39 @@ PodStory story_of(PlacementPicture& picture, const GpuPod& pod, unsigned top) {
     return story;
 }
 
+/// What would become of a gated pod of the gang now.
+std::string fate_of(const GangPicture& gang, const GpuPod& pod, std::string& node) {
+    const auto& ask = gang.turn.ask;
+    for (std::size_t i = 0; i < ask.size(); ++i) {
+        if (ask[i]->uid != pod.uid) continue;
+        node = gang.decision.targets.size() > i ? gang.decision.targets[i].node : std::string();
+        if (gang.has_room()) return "fits";
+        return gang.decision.fits.size() > i && gang.decision.fits[i] ? "would fit" : "no room";
+    }
+    return ask.empty() ? "waits" : "comes after them";
+}
+
+/// Its pods: name, state, node.
+std::vector<Row> gang_rows(const GangPicture& gang) {
+    std::vector<Row> rows;
+    for (const GpuPod* const one : gang.turn.let_go) {
+        rows.push_back({one->full_name(), one->node.empty() ? "placed" : "running", one->node});
+    }
+    for (const GpuPod* const one : gang.turn.waiting) {
+        std::string node;
+        const std::string fate = fate_of(gang, *one, node);
+        rows.push_back({one->full_name(), fate, node});
+    }
+    return rows;
+}
+
+void print_gang(Context& context, const GangPicture& gang) {
+    context.out << '\n';
+    std::vector<Row> rows{{"POD OF THE GANG", "STATE", "NODE"}};
+    for (Row& row : gang_rows(gang)) rows.push_back(std::move(row));
+    print_rows(context.out, rows);
+}
+
 void print_story(Context& context, const GpuPod& pod, const PodStory& story) {
     const auto line = [&](std::string_view name, const std::string& value) {
         if (value.empty()) return;
@@ -124,6 +183,12 @@ void print_story(Context& context, const GpuPod& pod, const PodStory& story) {
     line("Pod", pod.full_name());
     line("Asks", asked_text(pod));
     line("Age", age_of(pod.created, std::chrono::system_clock::now()));
+    if (story.gang) {
+        line("Gang", story.gang->turn.name.substr(std::string_view("gang ").size()) +
+                         (story.gang->turn.size > 0 ? ", " + std::to_string(story.gang->turn.size) +
+                                                          " pods start together"
+                                                    : ""));
+    }
     line("State", story.state + ": " + story.what);
     line("GPUs", units_text(story.granted));
     line("Fix", story.advice);
@@ -137,6 +202,7 @@ void print_story(Context& context, const GpuPod& pod, const PodStory& story) {
         }
         print_rows(context.out, rows);
     }
+    if (story.gang) print_gang(context, *story.gang);
     if (story.misses.empty()) return;
     context.out << '\n';
     std::vector<Row> rows{{"NODE", "WHY NOT", "FREE WHEN THESE END"}};
@@ -152,11 +218,22 @@ Json story_json(const GpuPod& pod, const PodStory& story) {
     Json misses = Json::array();
     for (const auto& one : story.misses)
         misses.push_back({{"node", one.node}, {"why", one.why}, {"ends", one.ends}});
+    Json gang;
+    if (story.gang) {
+        Json pods = Json::array();
+        for (const Row& row : gang_rows(*story.gang))
+            pods.push_back({{"pod", row[0]}, {"state", row[1]}, {"node", row[2]}});
+        gang = {{"name", story.gang->turn.name.substr(std::string_view("gang ").size())},
+                {"size", story.gang->turn.size},
+                {"halfPlaced", story.gang->turn.is_half_placed()},
+                {"pods", std::move(pods)}};
+    }
     return {{"pod", pod.full_name()},        {"node", pod.node},
             {"asks", asked_text(pod)},       {"created", pod.created},
             {"state", story.state},          {"what", story.what},
             {"fix", story.advice},           {"granted", story.granted},
-            {"choices", std::move(targets)}, {"nearMisses", std::move(misses)}};
+            {"choices", std::move(targets)}, {"nearMisses", std::move(misses)},
+            {"gang", std::move(gang)}};
 }
 
 void explain_pod(Context& context, const ExplainPodOptions& words) {

@@ -11,6 +11,7 @@
 #include "document/write.h"
 #include "document/yaml.h"
 #include "k8s/node.h"
+#include "scheduling/gang_objects.h"
 #include "scheduling/plan.h"
 
 namespace aliquot::cli {
@@ -42,9 +43,33 @@ bool each_object(Context& context, kube_client::Api& api, const ClusterOptions& 
 
 }  // namespace
 
+PlacementPicture::PlacementPicture(kube_client::Api& api) : gangs(scheduling::gang_objects(api)) {}
+
+std::string GangPicture::why() const {
+    const std::string what = !turn.ask.empty() ? decision.why : turn.why;
+    return turn.name + ": " + (has_room() && !turn.ask.empty() ? "there is room for it" : what);
+}
+
+std::optional<GangPicture> gang_of(PlacementPicture& picture, const scheduling::GpuPod& pod,
+                                   std::size_t misses) {
+    for (scheduling::GangTurn& turn : picture.gangs.turns_of(pod)) {
+        const bool is_its = std::any_of(turn.waiting.begin(), turn.waiting.end(),
+                                        [&](const auto* one) { return one->uid == pod.uid; });
+        if (!is_its || turn.id.empty()) continue;
+        GangPicture made{.turn = std::move(turn)};
+        if (made.turn.ask.empty()) return made;
+        const auto ask = picture.books.ask_of(made.turn, made.turn.ask);
+        made.decision = picture.books.what_if_gang(ask);
+        if (misses > 0 && !made.has_room())
+            made.misses = picture.books.gang_misses(ask, made.decision, misses);
+        return made;
+    }
+    return std::nullopt;
+}
+
 std::optional<PlacementPicture> read_placement(Context& context, kube_client::Api& api,
                                                const ClusterOptions& words) {
-    PlacementPicture picture;
+    PlacementPicture picture(api);
     const auto take_node = [&](const std::string& json) {
         const auto node = k8s::parse_node(json);
         auto served = node ? scheduling::read_served_node(*node) : std::nullopt;
@@ -56,10 +81,12 @@ std::optional<PlacementPicture> read_placement(Context& context, kube_client::Ap
         return std::nullopt;
     const auto take_pod = [&](const std::string& json) {
         auto pod = scheduling::read_gpu_pod(json);
-        if (pod && !pod->devices.empty()) picture.pods.push_back(*std::move(pod));
+        if (!pod) return;
+        picture.gangs.set_pod(*pod);
+        if (!pod->is_over && !pod->devices.empty()) picture.pods.push_back(*std::move(pod));
     };
-    if (!each_object(context, api, words, kube_client::resources::pods(),
-                     "status.phase!=Succeeded,status.phase!=Failed", take_pod))
+    if (!each_object(context, api, words, kube_client::resources::pods(), "status.phase!=Failed",
+                     take_pod))
         return std::nullopt;
     std::sort(picture.pods.begin(), picture.pods.end(), scheduling::comes_before);
     for (const scheduling::GpuPod& pod : picture.pods) {
@@ -86,15 +113,6 @@ std::string age_of(const std::string& created, std::chrono::system_clock::time_p
     if (seconds < 2 * kHour) return std::to_string(seconds / kMinute) + "m";
     if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + "h";
     return std::to_string(seconds / kDay) + "d";
-}
-
-std::string asked_text(const scheduling::GpuPod& pod) {
-    std::map<std::string, unsigned> sums;
-    for (const auto& one : pod.devices) sums[one.resource] += one.count;
-    std::string text;
-    for (const auto& [resource, count] : sums)
-        text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
-    return text;
 }
 
 std::string units_text(const scheduling::DeviceUnits& units) {

@@ -36,6 +36,15 @@ struct World {
                 R"({"metadata":{"uid":"u-)" + name + R"("},"spec":{)" + spec +
                     R"("containers":[{"name":"main","resources":{"limits":{)" + limits + "}}}]}}");
     }
+    void put_member(const std::string& name, const std::string& units) {
+        api.put(
+            "/api/v1/pods", {"team", name},
+            R"({"metadata":{"uid":"u-)" + name +
+                R"(","labels":{"aliquot.dev/gang":"train","aliquot.dev/gang-size":"2"}},"spec":)"
+                R"({"schedulingGates":[{"name":"aliquot.dev/placement"}],"containers":[{"name":)"
+                R"("main","resources":{"limits":{"nvidia.com/gpu":")" +
+                units + R"("}}}]}})");
+    }
     std::optional<PlacementPicture> read() { return read_placement(context, api, {}); }
 
     kube_client::StubApi api;
@@ -59,6 +68,29 @@ TEST(PlacementPicture, BooksWhatNodesAndPodsSay) {
     EXPECT_THAT(gpus[0].pods, ElementsAre("team/held"));
     EXPECT_EQ(picture->books.what_if(picture->pods[0]).kind, scheduling::Decision::Kind::kPlaced);
     EXPECT_EQ(picture->books.what_if(picture->pods[2]).kind, scheduling::Decision::Kind::kWaits);
+}
+
+TEST(PlacementPicture, TellsWhatAGangLacks) {
+    World world;
+    world.put_member("g0", "1");
+    auto picture = world.read();
+    ASSERT_TRUE(picture) << world.err.str();
+    const auto pod_named = [&](const std::string& name) {
+        return *std::find_if(picture->pods.begin(), picture->pods.end(),
+                             [&](const auto& pod) { return pod.name == name; });
+    };
+    EXPECT_FALSE(gang_of(*picture, pod_named("small"), 0));
+    auto gang = gang_of(*picture, pod_named("g0"), 5);
+    ASSERT_TRUE(gang);
+    EXPECT_EQ(gang->why(), "gang team/train: 1 of its 2 pods exists");
+    world.put_member("g1", "1");
+    picture = world.read();
+    gang = gang_of(*picture, pod_named("g1"), 5);
+    ASSERT_TRUE(gang);
+    EXPECT_THAT(gang->why(), testing::HasSubstr("1 of 2 pods fit now"));
+    EXPECT_THAT(gang->decision.fits, ElementsAre(true, false));
+    ASSERT_EQ(gang->misses.size(), 1U);
+    EXPECT_THAT(gang->misses[0].ends, ElementsAre("team/held"));
 }
 
 TEST(PlacementPicture, SaysWhichRightIsMissing) {

@@ -64,14 +64,41 @@ struct WaitingPod {
     const GpuPod* pod;
     std::string state;  // "waits", "placed", "unschedulable"
     std::string why;
+    std::string gang{};  // NAMESPACE/NAME; empty: it goes alone
+};
+
+/// Pods of one gang have one answer.
+class GangAnswers {
+public:
+    explicit GangAnswers(PlacementPicture& picture) : picture_(&picture) {}
+    /// Empty: it goes alone.
+    std::optional<WaitingPod> of(const GpuPod& pod) {
+        if (pod.claim.key.empty()) return std::nullopt;
+        const auto known = by_uid_.find(pod.uid);
+        if (known == by_uid_.end()) {
+            const auto gang = gang_of(*picture_, pod, 0);
+            if (!gang) return std::nullopt;
+            for (const GpuPod* const one : gang->turn.waiting)
+                by_uid_[one->uid] = {gang->why(), one->name_space + "/" + one->claim.name};
+            return of(pod);
+        }
+        return WaitingPod{&pod, "waits", known->second.first, known->second.second};
+    }
+
+private:
+    PlacementPicture* picture_;
+    std::map<std::string, std::pair<std::string, std::string>> by_uid_;
 };
 
 /// Pods that are gated by us or have a plan and no node.
 std::vector<WaitingPod> waiting_pods(PlacementPicture& picture) {
     std::vector<WaitingPod> waiting;
+    GangAnswers gangs(picture);
     for (const GpuPod& pod : picture.pods) {
         if (!pod.node.empty() || pod.is_leaving) continue;
-        if (pod.is_gated) {
+        if (auto answer = pod.waits() ? gangs.of(pod) : std::nullopt) {
+            waiting.push_back(*std::move(answer));
+        } else if (pod.is_gated) {
             const Decision decision = picture.books.what_if(pod);
             const bool could = decision.kind == Decision::Kind::kPlaced;
             waiting.push_back({&pod, pod.is_gated_else ? "gated" : "waits",
@@ -140,6 +167,7 @@ Json status_json(const PlacementPicture& picture, const std::vector<WaitingPod>&
         pods.push_back({{"pod", one.pod->full_name()},
                         {"created", one.pod->created},
                         {"state", one.state},
+                        {"gang", one.gang},
                         {"asks", asked_text(*one.pod)},
                         {"why", one.why}});
     }

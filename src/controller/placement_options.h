@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "http/certificate.h"
+#include "kube_client/api.h"
+#include "kube_client/election.h"
+
+namespace aliquot::controller {
+
+struct PlacementOptions {
+    bool enabled = false;
+    unsigned targets = 3;  // nodes that one pod may go to; 1 to 64
+    /// How long a pod that was let go may find none of its nodes free before it is made again.
+    std::chrono::seconds unfit_patience{30};
+    /// The first pod of the queue that has waited so long gets a node kept for it: others of its priority or a
+    /// lower one get no place there; 0: never.
+    std::chrono::seconds keep_after{600};
+    /// After so long a waiting pod is let go without a place, so that an autoscaler sees it; 0: never.
+    std::chrono::seconds release_after{0};
+};
+
+/// What the role works with; all of it must outlive the role.
+struct PlacementWorld {
+    kube_client::Api& api;
+    const kube_client::Elector& elector;
+    std::function<http::Instant()> now;
+};
+
+}  // namespace aliquot::controller

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// The leader's work of the role `placement`.
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/time_text.h"
+#include "controller/placement_work.h"
+#include "scheduling/plan.h"
+#include "scheduling/release.h"
+
+namespace aliquot::controller {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kFieldManager[] = "aliquot-controller";
+constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
+constexpr milliseconds kAfterFailure{500};  // before the same pod is tried again
+constexpr seconds kUntilTold{5};            // how long a pod waits before its events say why
+constexpr seconds kBetweenNotes{60};
+constexpr seconds kSizesHold{30};     // how many pods a gang has is asked anew
+constexpr std::size_t kMostTold = 8;  // pods of one gang whose events say why it waits
+
+}  // namespace
+
+// ---- the leader's work ----------------------------------------------------------------------------
+
+std::map<std::string, std::string> PlacementWork::hostnames(const Decision& decision) const {
+    std::map<std::string, std::string> names;
+    for (const scheduling::Target& target : decision.targets) {
+        const auto node = served_nodes_.find(target.node);
+        if (node == served_nodes_.end()) continue;
+        const auto label = node->second.labels.find(kHostnameLabel);
+        if (label != node->second.labels.end()) names[target.node] = label->second;
+    }
+    return names;
+}
+
+/// True: it is no longer in `waiting_`. False: it stays gated, and is not tried again at once.
+bool PlacementWork::release(Waiting& waiting, const Decision& decision,
+                            const std::stop_token& stop) {
+    const kube_client::ObjectKey key{waiting.pod.name_space, waiting.pod.name};
+    const auto object = pods_.store().find(key);
+    const auto later = [&] {
+        waiting.not_before = Steady::now() + kAfterFailure;
+        return false;
+    };
+    if (object == nullptr || object->uid != waiting.pod.uid) return later();
+    const scheduling::Plan plan{
+        .generation = ++generation_, .asked = waiting.pod.devices, .targets = decision.targets};
+    const auto patch = scheduling::release_patch(object->json, plan, hostnames(decision));
+    const auto call = world_.elector.call(stop);
+    if (!patch || !call) return later();
+    const auto done = world_.api.patch(kube_client::resources::pods(), key, *patch,
+                                       {.kind = kube_client::PatchKind::kJson,
+                                        .write = {.field_manager = kFieldManager, .call = *call}});
+    if (!done) {
+        counters_.add_failure();
+        log::warning("placement.not_released",
+                     {{"pod", waiting.pod.full_name()}, {"reason", done.failure().message}});
+        return later();
+    }
+    counters_.add_release(decision.kind, Steady::now() - waiting.seen);
+    log::info("placement.released",
+              {{"pod", waiting.pod.full_name()},
+               {"how", release_reason(decision.kind)},
+               {"node", decision.targets.empty() ? "" : decision.targets.front().node},
+               {"nodes", decision.targets.size()}});
+    const std::string uid = waiting.pod.uid;
+    gangs_.let_go(uid);
+    waiting_.erase(uid);
+    let_go_[uid] = Steady::now();
+    return true;
+}
+
+void PlacementWork::say_why(Waiting& waiting, const std::string& why) {
+    const auto now = Steady::now();
+    if (now - waiting.seen < kUntilTold) return;
+    if (waiting.told && (waiting.why == why || now - *waiting.told < kBetweenNotes)) return;
+    waiting.why = why;
+    waiting.told = now;
+    events_.record({.regarding = {.api_version = "v1",
+                                  .kind = "Pod",
+                                  .namespace_name = waiting.pod.name_space,
+                                  .name = waiting.pod.name,
+                                  .uid = waiting.pod.uid},
+                    .warning = true,
+                    .reason = "WaitsForGpu",
+                    .action = "Place",
+                    .note = why});
+}
+
+void PlacementWork::say_why(const GangTurn& turn, const std::string& why) {
+    for (std::size_t i = 0; i < std::min(turn.waiting.size(), kMostTold); ++i) {
+        const auto waiting = waiting_.find(turn.waiting[i]->uid);
+        if (waiting != waiting_.end()) say_why(waiting->second, turn.name + ": " + why);
+    }
+}
+
+/// Half placed gangs first: what they hold is of use to nobody. Then as the pods come.
+std::vector<PlacementWork::Queued> PlacementWork::queue_of(const std::vector<GangTurn>& turns) {
+    std::vector<Queued> queue;
+    for (auto& [uid, waiting] : waiting_) {
+        if (waiting.pod.claim.key.empty()) queue.push_back({&waiting.pod, &waiting, nullptr});
+    }
+    for (const GangTurn& turn : turns) {
+        if (!turn.id.empty()) {
+            queue.push_back({turn.first, nullptr, &turn});
+            continue;
+        }
+        for (const GpuPod* const pod : turn.ask) {
+            const auto waiting = waiting_.find(pod->uid);
+            if (waiting != waiting_.end()) queue.push_back({pod, &waiting->second, nullptr});
+        }
+    }
+    const auto is_half = [](const Queued& one) {
+        return one.turn != nullptr && one.turn->is_half_placed();
+    };
+    std::sort(queue.begin(), queue.end(), [&](const Queued& a, const Queued& b) {
+        if (is_half(a) != is_half(b)) return is_half(a);
+        return scheduling::comes_before(*a.rank, *b.rank);
+    });
+    return queue;
+}
+
+/// Nodes for it, for people; empty: none has to be kept, or none would do.
+std::string PlacementWork::keep_for(const Queued& one) {
+    if (one.alone != nullptr) {
+        const GpuPod& pod = one.alone->pod;
+        if (books_.what_if(pod).kind == Decision::Kind::kWaits) return books_.keep_for(pod);
+        return kept_.contains(pod.uid) ? "as before" : "";  // until it has its place
+    }
+    const GangTurn& turn = *one.turn;
+    // Some of its pods may have places that are kept for them: then it is tried again anyway.
+    const bool has_places = std::any_of(turn.ask.begin(), turn.ask.end(), [&](const GpuPod* pod) {
+        return books_.is_assumed(pod->uid);
+    });
+    const auto ask = books_.ask_of(turn, turn.ask);
+    if (has_places || books_.what_if_gang(ask).kind != Decision::Kind::kWaits)
+        return kept_.contains(turn.id) ? "as before" : "";
+    return join(books_.keep_for_gang(ask), ",");
+}
+
+/// For the first of each resource that has waited long.
+void PlacementWork::keep_nodes(const std::vector<Queued>& queue) {
+    if (options_.keep_after.count() == 0) return;
+    const auto now = world_.now();
+    std::set<std::string> resources;
+    std::set<std::string> kept;
+    for (const Queued& one : queue) {
+        const bool is_gang = one.turn != nullptr;
+        if (is_gang && one.turn->ask.empty()) continue;
+        const GpuPod& asks = is_gang ? *one.turn->ask.front() : one.alone->pod;
+        const auto created = parse_rfc3339(one.rank->created);
+        const bool is_half = is_gang && one.turn->is_half_placed();
+        if (!is_half && (!created || now - *created < options_.keep_after)) continue;
+        if (asks.devices.empty() || resources.contains(asks.devices.front().resource)) continue;
+        const std::string nodes = keep_for(one);
+        if (nodes.empty()) continue;
+        const std::string& holder = is_gang ? one.turn->id : asks.uid;
+        if (!kept_.contains(holder)) {
+            log::info("placement.kept",
+                      {{"pod", is_gang ? one.turn->name : asks.full_name()}, {"node", nodes}});
+        }
+        resources.insert(asks.devices.front().resource);
+        kept.insert(holder);
+    }
+    if (kept != kept_) books_.keep_only_for(kept);
+    kept_ = std::move(kept);
+}
+
+void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision>& failed,
+                                const std::stop_token& stop) {
+    const auto now = Steady::now();
+    if (waiting.not_before > now) return;
+    // Only the pod that a node is kept for may get what others of its shape may not.
+    const std::string uid = waiting.pod.uid;
+    const std::string shape =
+        scheduling::shape_of(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
+    const auto known = failed.find(shape);
+    const Decision decision = known != failed.end() ? known->second : books_.decide(waiting.pod);
+    if (decision.kind == Decision::Kind::kWaits) {
+        failed.emplace(shape, decision);
+        say_why(waiting, decision.why);
+        const bool is_long =
+            options_.release_after.count() > 0 && now - waiting.seen >= options_.release_after;
+        if (!is_long) return;
+    }
+    if (!release(waiting, decision, stop)) books_.forget(uid);
+}
+
+/// False: they have no place now.
+bool PlacementWork::place_together(const GangTurn& turn, const std::vector<const GpuPod*>& pods,
+                                   const std::stop_token& stop) {
+    const auto decision = books_.decide_gang(books_.ask_of(turn, pods));
+    if (decision.kind != Decision::Kind::kPlaced) {
+        say_why(turn, decision.why);
+        return false;
+    }
+    // What was decided stays booked for those whose PATCH fails: they go with the next look.
+    bool all = true;
+    for (std::size_t i = 0; i < pods.size() && all; ++i) {
+        const auto waiting = waiting_.find(pods[i]->uid);
+        if (waiting == waiting_.end()) return false;
+        Decision own{.kind = Decision::Kind::kNotServed};
+        if (!decision.targets[i].node.empty())
+            own = {.kind = Decision::Kind::kPlaced, .targets = {decision.targets[i]}};
+        all = !stop.stop_requested() && release(waiting->second, own, stop);
+    }
+    if (!all) return true;
+    if (turn.at_once) counters_.add_gang();
+    log::info("placement.gang",
+              {{"gang", turn.name}, {"pods", pods.size()}, {"domain", decision.domain}});
+    return true;
+}
+
+void PlacementWork::place_gang(const GangTurn& turn, const std::stop_token& stop) {
+    const auto now = Steady::now();
+    if (turn.ask.empty()) {
+        for (const GpuPod* const pod : turn.waiting) books_.forget(pod->uid);
+        return say_why(turn, turn.why);
+    }
+    for (const GpuPod* const pod : turn.ask) {
+        const auto waiting = waiting_.find(pod->uid);
+        if (waiting == waiting_.end() || waiting->second.not_before > now) return;
+    }
+    if (turn.at_once) {
+        place_together(turn, turn.ask, stop);
+        return;
+    }
+    for (const GpuPod* const pod : turn.ask) {
+        if (!place_together(turn, {pod}, stop)) return;
+    }
+}
+
+/// Gangs that some of whose pods have held places for a while that are of no use without the others.
+void PlacementWork::undo_half_placed(const std::vector<GangTurn>& turns,
+                                     const std::stop_token& stop) {
+    const auto now = Steady::now();
+    std::map<std::string, Steady::time_point> half_placed;
+    for (const GangTurn& turn : turns) {
+        if (!turn.is_half_placed()) continue;
+        const auto known = half_placed_.find(turn.id);
+        const auto since = known == half_placed_.end() ? now : known->second;
+        half_placed[turn.id] = since;
+        const bool placed = !turn.ask.empty() && !waiting_.contains(turn.ask.back()->uid);
+        if (placed || now - since < options_.unfit_patience) continue;
+        const auto tended = released_.undo(turn, stop);
+        if (tended.remade > 0) counters_.add_undone_gang();
+        for (unsigned i = 0; i < tended.remade; ++i) counters_.add_remade();
+        for (const std::string& uid : tended.stuck) books_.forget(uid);
+    }
+    half_placed_ = std::move(half_placed);
+}
+
+/// In the order of the queue; who does not fit keeps nobody else back.
+void PlacementWork::place(const std::stop_token& stop) {
+    const auto now = Steady::now();
+    if (now - looked_anew_ > kSizesHold) {
+        gangs_.look_again();
+        looked_anew_ = looked_ = now;
+    } else if (now - looked_ > kUntilTold) {
+        gangs_.forget_failures();
+        looked_ = now;
+    }
+    const auto turns = gangs_.turns();
+    const auto queue = queue_of(turns);
+    keep_nodes(queue);
+    std::map<std::string, Decision> failed;  // by shape: what frees nothing changes no answer
+    for (const Queued& one : queue) {
+        if (stop.stop_requested() || !world_.elector.leads()) break;
+        if (one.alone != nullptr) place_alone(*one.alone, failed, stop);
+        if (one.turn != nullptr) place_gang(*one.turn, stop);
+    }
+    if (world_.elector.leads()) undo_half_placed(turns, stop);
+    gauge_gangs(turns);
+}
+
+void PlacementWork::gauge_gangs(const std::vector<GangTurn>& turns) {
+    const auto now = world_.now();
+    PlacementCounters::GangGauges gauges;
+    for (const GangTurn& turn : turns) {
+        bool waits = false;
+        for (const GpuPod* const pod : turn.waiting) {
+            const auto created = parse_rfc3339(pod->created);
+            if (turn.id.empty() || !waiting_.contains(pod->uid)) continue;
+            waits = true;
+            if (created)
+                gauges.oldest =
+                    std::max(gauges.oldest, std::chrono::floor<seconds>(now - *created));
+        }
+        gauges.waiting += waits ? 1 : 0;
+    }
+    gauges.half_placed = half_placed_.size();
+    counters_.set_gangs(gauges);
+}
+
+void PlacementWork::tend_released(const std::stop_token& stop) {
+    const auto tended = released_.tend(stop);
+    for (unsigned i = 0; i < tended.remade; ++i) counters_.add_remade();
+    for (const std::string& uid : tended.stuck) books_.forget(uid);
+}
+
+void PlacementWork::gauge() {
+    std::chrono::seconds oldest{0};
+    const auto now = world_.now();
+    for (const auto& [uid, waiting] : waiting_) {
+        const auto created = parse_rfc3339(waiting.pod.created);
+        if (created) oldest = std::max(oldest, std::chrono::floor<seconds>(now - *created));
+    }
+    counters_.set_gated(waiting_.size(), oldest);
+    counters_.set_overbooked(books_.overbooked());
+}
+
+}  // namespace aliquot::controller

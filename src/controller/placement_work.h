@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "controller/placement_counters.h"
+#include "controller/placement_informers.h"
+#include "controller/placement_options.h"
+#include "controller/released_pods.h"
+#include "kube_client/event_recorder.h"
+#include "kube_client/informer.h"
+#include "scheduling/books.h"
+#include "scheduling/gang_objects.h"
+#include "scheduling/gangs.h"
+
+namespace aliquot::controller {
+
+/// What the role does, on a thread of its own.
+class PlacementWork {
+public:
+    PlacementWork(PlacementWorld dependencies, const PlacementOptions& options)
+        : world_(std::move(dependencies)),
+          options_(options),
+          books_({.targets = options.targets}),
+          gangs_(scheduling::gang_objects(world_.api)),
+          events_(world_.api,
+                  {.controller = "aliquot.dev/controller", .instance = "aliquot-controller"}),
+          released_({world_.api, world_.elector, world_.now, events_}, options.unfit_patience),
+          nodes_(world_.api, kube_client::resources::nodes(), nodes_of_cluster(),
+                 [this](const auto& key, const auto&, const auto&) { note(changed_nodes_, key); }),
+          pods_(world_.api, kube_client::resources::pods(), pods_of_cluster(),
+                [this](const auto& key, const auto&, const auto&) { note(changed_pods_, key); }) {}
+
+    void start() {
+        nodes_.start();
+        pods_.start();
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    }
+    void stop() { thread_ = {}; }
+    void wake() {
+        {
+            const std::scoped_lock lock(mutex_);
+            look_ = true;
+        }
+        changed_.notify_all();
+    }
+    [[nodiscard]] bool is_synced() const { return nodes_.state().synced && pods_.state().synced; }
+    [[nodiscard]] bool serves(const std::string& resource) const {
+        const std::scoped_lock lock(mutex_);
+        return served_.contains(resource);
+    }
+    [[nodiscard]] std::string metrics() const { return counters_.text(); }
+
+private:
+    using Decision = scheduling::Decision;
+    using GangTurn = scheduling::GangTurn;
+    using GpuPod = scheduling::GpuPod;
+    using Steady = std::chrono::steady_clock;
+
+    /// A gated pod.
+    struct Waiting {
+        GpuPod pod;
+        Steady::time_point seen;
+        Steady::time_point not_before;  // after a PATCH that failed
+        std::string why;                // it waits; as last told
+        std::optional<Steady::time_point> told;
+    };
+    /// A place in the queue: of a pod that goes alone, or of a gang.
+    struct Queued {
+        const GpuPod* rank = nullptr;
+        Waiting* alone = nullptr;
+        const GangTurn* turn = nullptr;
+    };
+
+    void note(std::set<kube_client::ObjectKey>& changed, const kube_client::ObjectKey& key) {
+        {
+            const std::scoped_lock lock(mutex_);
+            changed.insert(key);
+        }
+        changed_.notify_all();
+    }
+    void run(const std::stop_token& stop);
+    void take_news();
+    void take_node(const kube_client::ObjectKey& key);
+    void take_pod(const kube_client::ObjectKey& key);
+    void drop_pod(const kube_client::ObjectKey& key);
+    [[nodiscard]] std::vector<Queued> queue_of(const std::vector<GangTurn>& turns);
+    void place(const std::stop_token& stop);
+    void place_alone(Waiting& waiting, std::map<std::string, Decision>& failed,
+                     const std::stop_token& stop);
+    void place_gang(const GangTurn& turn, const std::stop_token& stop);
+    bool place_together(const GangTurn& turn, const std::vector<const GpuPod*>& pods,
+                        const std::stop_token& stop);
+    void undo_half_placed(const std::vector<GangTurn>& turns, const std::stop_token& stop);
+    void keep_nodes(const std::vector<Queued>& queue);
+    std::string keep_for(const Queued& one);
+    bool release(Waiting& waiting, const Decision& decision, const std::stop_token& stop);
+    void say_why(Waiting& waiting, const std::string& why);
+    void say_why(const GangTurn& turn, const std::string& why);
+    void tend_released(const std::stop_token& stop);
+    [[nodiscard]] std::map<std::string, std::string> hostnames(const Decision& decision) const;
+    void gauge_gangs(const std::vector<GangTurn>& turns);
+    void gauge();
+
+    const PlacementWorld world_;
+    const PlacementOptions options_;
+    PlacementCounters counters_;
+
+    mutable std::mutex mutex_;  // guards what follows, up to the thread's own
+    std::condition_variable_any changed_;
+    std::set<kube_client::ObjectKey> changed_nodes_;
+    std::set<kube_client::ObjectKey> changed_pods_;
+    std::set<std::string, std::less<>> served_;
+    bool look_ = true;
+
+    // Of the thread.
+    scheduling::Books books_;
+    std::map<std::string, scheduling::ServedNode> served_nodes_;
+    std::map<kube_client::ObjectKey, std::string> uids_;
+    std::map<std::string, Waiting> waiting_;            // by uid
+    std::map<std::string, Steady::time_point> let_go_;  // by uid, until the watch shows it
+    std::uint64_t generation_ = 0;
+    std::set<std::string> kept_;  // holders that nodes are kept for
+    scheduling::Gangs gangs_;
+    std::map<std::string, Steady::time_point> half_placed_;  // gangs by id, since when
+    Steady::time_point looked_;                              // at the sizes of gangs
+    Steady::time_point looked_anew_;                         // at all of them
+
+    kube_client::EventRecorder events_;
+    ReleasedPods released_;
+    kube_client::Informer nodes_;
+    kube_client::Informer pods_;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace aliquot::controller

@@ -26,6 +26,10 @@ Plan State::decide() {
 
 void State::start(Slot slot, std::vector<placement::Placement> where, Plan& plan) {
     stop_waiting(slot);
+    Record& record = records[slot];
+    if (record.foreseen >= 0)
+        calibration.learn(room.ask(record.ask).milli, record.foreseen, now - record.foreseen_at);
+    record.foreseen = -1;
     plan.starts.push_back({.id = records[slot].id, .where = where});
     run(slot, std::move(where), now);
     plan.starts.back().ends = records[slot].ends;
@@ -38,9 +42,9 @@ void State::serve_waiting(Plan& plan) {
     for (Slot slot = walk.next(); slot != kNoSlot; slot = walk.next()) {
         const Record& record = records[slot];
         const Ask& ask = room.ask(record.ask);
-        const bool by_quota = !quotas.fits(record.queue, ask.milli);
-        if (by_quota) {
+        if (!quotas.fits(record.queue, ask.milli)) {
             if (options.policy == Policy::kFifo) return;
+            if (preempts() && preempt_for(slot, plan) && !keeps_reservations()) return;
             const bool first = std::none_of(held.begin(), held.end(), [&](const Held& one) {
                 return one.queue == record.queue;
             });
@@ -62,8 +66,11 @@ void State::serve_waiting(Plan& plan) {
                     continue;
                 }
             }
-            room.refuse(record.ask);
             if (options.policy == Policy::kFifo) return;
+            if (!preempts())
+                room.refuse(record.ask);
+            else if (preempt_for(slot, plan) && !keeps_reservations())
+                return;
             if (holds_of_devices < most_holds) hold(slot, true);
         } else if (holds_of_devices < most_holds) {
             hold(slot, true);

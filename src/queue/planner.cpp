@@ -199,6 +199,13 @@ Result<Done> Planner::set_queue(const Queue& queue) {
     return set;
 }
 
+bool Planner::could_ever_start(const Job& job) {
+    const auto ask = state_->room.ask_of(job.request, job.gang);
+    if (!ask || !state_->room.fits_empty(*ask)) return false;
+    const auto queue = state_->quotas.find(job.queue);
+    return !queue || state_->quotas.ever_fits(*queue, state_->room.ask(*ask).milli);
+}
+
 Result<Done> Planner::submit(const Job& job, Time now) {
     auto slot = state_->enter(job, now);
     if (!slot) return std::move(slot).error();
@@ -234,7 +241,7 @@ Result<Done> Planner::ended(JobId id, Time now, Outcome outcome) {
     const Record& record = state_->records[slot];
     if (record.runs) {
         if (outcome == Outcome::kCompleted && state_->options.learn)
-            state_->run_times.learn(record.key, state_->now - record.since);
+            state_->run_times.learn(record.key, record.done + state_->now - record.since);
         state_->stop_running(slot);
     } else {
         state_->stop_waiting(slot);
@@ -247,14 +254,24 @@ Result<Done> Planner::ended(JobId id, Time now, Outcome outcome) {
     return Done{};
 }
 
-Result<Done> Planner::requeue(JobId id, Time now) {
+Result<Done> Planner::requeue(JobId id, Time now, Time expected) {
     const auto found = state_->by_id.find(id);
     if (found == state_->by_id.end() || !state_->records[found->second].runs)
         return Error{ErrorCode::kNotFound, "job " + std::to_string(id) + ": does not run"};
     state_->see(now);
     state_->stop_running(found->second);
+    Record& record = state_->records[found->second];
+    if (is_time(expected) && expected > 0)
+        record.expected = expected;
+    else if (state_->options.policy == Policy::kSrtf)
+        record.done += state_->now - record.since;
     state_->wait(found->second);
     return Done{};
+}
+
+std::vector<Eta> Planner::forecast(Time now) {
+    state_->see(now);
+    return state_->forecast();
 }
 
 std::size_t Planner::waiting() const { return state_->waiting_count; }

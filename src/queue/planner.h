@@ -30,6 +30,8 @@ public:
     /// A queue, new or changed. errors: kInvalidInput
     Result<Done> set_queue(const Queue& queue);
 
+    /// Whether it would start with nothing else there: it fits on the nodes and in its quota.
+    bool could_ever_start(const Job& job);
     /// A job that waits from now on. errors: kInvalidInput; kConflict: there is one with this id
     Result<Done> submit(const Job& job, Time now);
     /// A job that runs already, where it runs: after a restart of the caller.
@@ -40,8 +42,13 @@ public:
     Plan decide(Time now);
     /// A job, waiting or running, is over; its devices are free. errors: kNotFound
     Result<Done> ended(JobId id, Time now, Outcome outcome = Outcome::kCompleted);
-    /// A running job waits again: preempted, or it could not be started. errors: kNotFound
-    Result<Done> requeue(JobId id, Time now);
+    /// A running job waits again: preempted, or it could not be started. `expected` is what is left of its run;
+    /// 0: as before. errors: kNotFound
+    Result<Done> requeue(JobId id, Time now, Time expected = 0);
+
+    /// Position and time of all waiting jobs, in order. Bounds are learned from how earlier forecasts came true, each
+    /// job's first counting.
+    std::vector<Eta> forecast(Time now);
 
     [[nodiscard]] std::size_t waiting() const;
     [[nodiscard]] std::size_t running() const;

@@ -34,22 +34,30 @@ Estimate State::estimate(const Record& record, Time elapsed) const {
     return said;
 }
 
-Time State::predicted(const Record& record) const { return estimate(record, 0).p50; }
+Time State::predicted(const Record& record) const {
+    return estimate(record, record.done).p50 - record.done;
+}
 
 Time State::ends_of(const Record& record, Time at) const {
-    return record.since + estimate(record, std::max<Time>(0, at - record.since)).p50;
+    const Time elapsed = record.done + std::max<Time>(0, at - record.since);
+    return record.since - record.done + estimate(record, elapsed).p50;
+}
+
+void State::expect_end(Slot slot, Time ends) {
+    Record& record = records[slot];
+    std::set<std::pair<Time, Slot>>& pool = in_pool[quotas.pool(record.queue)];
+    running.erase({record.ends, slot});
+    pool.erase({record.ends, slot});
+    record.ends = ends;
+    running.emplace(ends, slot);
+    pool.emplace(ends, slot);
 }
 
 void State::extend_overruns() {
     while (!running.empty() && running.begin()->first <= now) {
         const Slot slot = running.begin()->second;
         Record& record = records[slot];
-        std::set<std::pair<Time, Slot>>& pool = in_pool[quotas.pool(record.queue)];
-        running.erase({record.ends, slot});
-        pool.erase({record.ends, slot});
-        record.ends = record.leaving ? now + 1'000 : std::max(now + 1, ends_of(record, now));
-        running.emplace(record.ends, slot);
-        pool.emplace(record.ends, slot);
+        expect_end(slot, record.leaving ? now + 1'000 : std::max(now + 1, ends_of(record, now)));
         // What it was charged grows with it.
         const double worth = usage.worth(record.milli, record.since, record.ends);
         usage.charge(record.account, worth - record.worth);

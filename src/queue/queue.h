@@ -87,6 +87,14 @@ struct Plan {
     Time next = kNever;                     // ask again by then, also when nothing happens
 };
 
+/// When a waiting job starts, as the plan would go on if jobs took as long as is predicted.
+struct Eta {
+    JobId id = 0;
+    std::uint32_t position = 0;  // 1: next
+    Time p50 = kNever;           // as likely before as after; kNever: not with what there is
+    Time p90 = kNever;           // later than this in one of ten cases
+};
+
 /// How a job ended. Only a completed run teaches how long such jobs run.
 enum class Outcome : std::uint8_t { kCompleted, kFailed, kCancelled };
 

@@ -45,6 +45,7 @@ Result<placement::NodeId> Room::add_node(placement::NodeSpec spec) {
     auto here = table_.add_node(std::move(spec));
     if (!here) return here;
     nodes_.push_back(table_.node(*here));
+    empty_.push_back(nodes_.back());
     for (Ask& ask : asks_) describe(ask);
     note_freed();
     return added;

@@ -61,6 +61,8 @@ public:
         return ask.admitted.empty() || ask.admitted[node];
     }
     [[nodiscard]] bool fits(const Nodes& nodes, const Ask& ask) const;
+    /// With nothing else on the nodes.
+    [[nodiscard]] bool fits_empty(AskId id) const { return fits(empty_, asks_[id]); }
     /// The whole gang on these nodes, taken there; empty: it does not fit, and nothing changed.
     std::vector<PodSpot> take_on(Nodes& nodes, const Ask& ask) const;
     /// The first pod's best spot on a node; nullopt: none.
@@ -87,6 +89,7 @@ private:
     placement::Engine engine_;
     placement::NodeTable table_;  // names, models and geometries; nothing is taken of it
     Nodes nodes_;
+    Nodes empty_;  // as they came
     std::vector<Ask> asks_;
     std::unordered_map<std::string, AskId> known_;
     AskId latest_ = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "queue/calibration.h"
 #include "queue/queue.h"
 #include "queue/quotas.h"
 #include "queue/room.h"
@@ -37,6 +38,9 @@ struct Record {
     bool preemptible = true;
     bool runs = false;
     bool leaving = false;  // preempted, and not gone yet
+    Time done = 0;         // of its run, before it was ended by kSrtf, which loses nothing
+    Time foreseen = -1;    // wait, by the first forecast; -1: there was none
+    Time foreseen_at = 0;
     // While it runs:
     Time since = 0;
     Time ends = 0;     // predicted
@@ -102,6 +106,7 @@ struct State {
     [[nodiscard]] Time predicted(const Record& record) const;  // whole run, before it starts
     [[nodiscard]] Time ends_of(const Record& record, Time now) const;
     void extend_overruns();
+    void expect_end(Slot slot, Time ends);
 
     // decide.cpp, hold.cpp, reclaim.cpp: who starts
     Plan decide();
@@ -121,6 +126,19 @@ struct State {
                         const std::vector<placement::Placement>& where);
     std::vector<placement::Placement> place_beside_held(const Record& record, Time ends);
 
+    // preempt.cpp: who has to go
+    /// Names those whose end makes room for it; false: none may be ended for it.
+    [[nodiscard]] std::vector<Slot> candidates_for(const Record& record) const;
+    bool preempt_for(Slot slot, Plan& plan);
+
+    // forecast.cpp: when
+    std::vector<Slot> order();
+    [[nodiscard]] Time drawn_rest(const Record& record, std::uint64_t draw, bool single) const;
+    std::vector<Eta> forecast();
+
+    [[nodiscard]] bool preempts() const {
+        return options.policy == Policy::kSrtf || (is_ours() && options.reclaim);
+    }
     [[nodiscard]] bool is_ours() const { return options.policy == Policy::kAliquot; }
     [[nodiscard]] bool keeps_reservations() const {
         return is_ours() || options.policy == Policy::kEasy;
@@ -146,6 +164,7 @@ struct State {
     std::vector<std::set<std::pair<Time, Slot>>> in_pool;  // the same, by pool
     std::size_t waiting_count = 0;
 
+    Calibration calibration;
     std::vector<Held> held;
     std::size_t holds_of_devices = 0;
     bool changed = false;  // a plan may start something

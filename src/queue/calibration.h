@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "queue/queue.h"
+
+namespace aliquot::queue {
+
+/// How forecast waits came true, and what that says of the next: the middle and the upper bound of real by
+/// foreseen, of jobs of about the same size and wait.
+class Calibration {
+public:
+    static constexpr std::size_t kKept = 200;
+    static constexpr std::size_t kFewest = 20;
+
+    void learn(std::int64_t milli, Time foreseen, Time real);
+    struct Bounds {
+        Time p50 = 0;
+        Time p90 = 0;
+    };
+    /// Of a wait that the plan says.
+    [[nodiscard]] Bounds bounds(std::int64_t milli, Time foreseen) const;
+
+private:
+    struct Group {
+        std::vector<double> ring;
+        std::size_t oldest = 0;
+        mutable std::vector<double> sorted;  // empty: to be made
+    };
+    static std::size_t size_of(std::int64_t milli);
+    static std::size_t length_of(Time foreseen);
+    static constexpr std::size_t kSizes = 3;
+    static constexpr std::size_t kLengths = 12;
+    [[nodiscard]] const std::vector<double>* sorted(const Group& group) const;
+
+    std::array<std::array<Group, kLengths>, kSizes> groups_;
+    std::array<Group, kSizes> by_size_;
+    Group all_;
+};
+
+}  // namespace aliquot::queue

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduling/fit.h"
+#include "scheduling/plan.h"
 
 namespace aliquot::scheduling {
 
@@ -116,6 +117,12 @@ DeviceUnits Bookings::units_of_bound(const Entry& entry) const {
     if (told != node->second.granted.end()) return told->second;
     for (const Target& target : entry.targets) {
         if (target.node == entry.pod.node && !target.units.empty()) return target.units;
+    }
+    // Bound before we looked: what an earlier leader planned is what its agent will most likely grant.
+    if (const auto plan = entry.pod.plan.empty() ? std::nullopt : parse_plan(entry.pod.plan)) {
+        for (const Target& target : plan->targets) {
+            if (target.node == entry.pod.node && !target.units.empty()) return target.units;
+        }
     }
     return fit_on(entry.pod, node->second, pools_).value_or(DeviceUnits{});
 }

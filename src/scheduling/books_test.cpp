@@ -228,6 +228,16 @@ TEST(Books, GoOnWithAnEarlierLeadersPlan) {
     EXPECT_EQ(after.decide(pod("q", kShared, 1)).targets.at(0).node, "b");
 }
 
+TEST(Books, TakeAnEarlierLeadersPlanOfAPodThatIsBoundByNow) {
+    Books books;
+    books.set_node(node("a", kShared, 2, 2));
+    GpuPod held = bound(pod("p", kShared, 1), "a");
+    held.plan = to_json(Plan{.targets = {{.node = "a", .units = {{kShared, {{"GPU-a-1", 1}}}}}}});
+    books.set_pod(held);  // nothing is granted yet
+    EXPECT_EQ(free_on(books, "GPU-a-1"), 1U);
+    EXPECT_EQ(free_on(books, "GPU-a-0"), 2U);
+}
+
 TEST(Books, SurviveNodesThatComeGoAndChange) {
     Books books;
     books.set_pod(bound(pod("early", kShared, 1), "a"));  // its node is not known yet

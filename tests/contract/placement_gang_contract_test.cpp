@@ -61,6 +61,39 @@ protected:
         ASSERT_TRUE(becomes_true([&] { return is_released(name); })) << controller.said();
     }
 
+    /// A kind as a CustomResourceDefinition; it may be there already.
+    void define(const std::string& group, const std::string& version, const std::string& kind) {
+        std::string singular = kind;
+        std::transform(singular.begin(), singular.end(), singular.begin(),
+                       [](char c) { return static_cast<char>(std::tolower(c)); });
+        const Json schema{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+        const Json definition{
+            {"metadata",
+             {{"name", singular + "s." + group},
+              {"annotations", {{"api-approved.kubernetes.io", "https://example.com/1"}}}}},
+            {"spec",
+             {{"group", group},
+              {"scope", "Namespaced"},
+              {"names",
+               {{"plural", singular + "s"},
+                {"singular", singular},
+                {"kind", kind},
+                {"listKind", kind + "List"}}},
+              {"versions", Json::array({{{"name", version},
+                                         {"served", true},
+                                         {"storage", true},
+                                         {"schema", {{"openAPIV3Schema", schema}}}}})}}}};
+        (void)api().create(kDefinitions, "", definition.dump());
+    }
+    /// The simulated server has none of its own.
+    void define_pod_groups() {
+        define("scheduling.k8s.io", "v1alpha2", "PodGroup");
+        const auto there = [&] {
+            return bool(api().find_resource("scheduling.k8s.io/v1alpha2", "PodGroup"));
+        };
+        ASSERT_TRUE(becomes_true(there, 30s));
+    }
+
     unsigned looks_ = 0;
 };
 
@@ -155,22 +188,7 @@ TEST_P(GangContract, AnIndexedJobWhosePodsRunAtOnceIsAGang) {
 }
 
 TEST_P(GangContract, AJobSetIsAGangOfAllItsJobs) {
-    const Json schema{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-    const Json definition{
-        {"metadata", {{"name", "jobsets.jobset.x-k8s.io"}}},
-        {"spec",
-         {{"group", "jobset.x-k8s.io"},
-          {"scope", "Namespaced"},
-          {"names",
-           {{"plural", "jobsets"},
-            {"singular", "jobset"},
-            {"kind", "JobSet"},
-            {"listKind", "JobSetList"}}},
-          {"versions", Json::array({{{"name", "v1alpha2"},
-                                     {"served", true},
-                                     {"storage", true},
-                                     {"schema", {{"openAPIV3Schema", schema}}}}})}}}};
-    (void)api().create(kDefinitions, "", definition.dump());  // may be there already
+    define("jobset.x-k8s.io", "v1alpha2", "JobSet");
     const Json set{{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
                    {"kind", "JobSet"},
                    {"metadata", {{"name", "s"}}},
@@ -198,6 +216,34 @@ TEST_P(GangContract, AJobSetIsAGangOfAllItsJobs) {
     EXPECT_EQ(count_released({"d", "w0"}), 0U) << controller->said();
     add("w1", "worker");
     EXPECT_TRUE(all_released({"d", "w0", "w1"})) << controller->said();
+}
+
+/// Alpha in Kubernetes 1.36: --feature-gates=GenericWorkload=true, --runtime-config=scheduling.k8s.io/v1alpha2=true.
+TEST_P(GangContract, APodGroupSaysHowManyStartTogether) {
+    if (std::string_view(GetParam().name) == "simulated") define_pod_groups();
+    const auto groups = api().find_resource("scheduling.k8s.io/v1alpha2", "PodGroup");
+    if (!groups) GTEST_SKIP() << "this API server has no PodGroups of scheduling.k8s.io/v1alpha2";
+    const Json group{{"apiVersion", "scheduling.k8s.io/v1alpha2"},
+                     {"kind", "PodGroup"},
+                     {"metadata", {{"name", "g"}}},
+                     {"spec", {{"schedulingPolicy", {{"gang", {{"minCount", 3}}}}}}}};
+    const auto made = api().create(*groups, space_, group.dump());
+    ASSERT_TRUE(made) << made.failure().message;
+    add_node("a", 4, 1, false);
+    const auto controller = start();
+    const auto add = [&](const std::string& name) {
+        Json one = pod_of(name, 1);
+        one["spec"]["schedulingGroup"] = {{"podGroupName", "g"}};
+        create(one);
+    };
+    add("p1");
+    add("p2");
+    wait_for_a_look(*controller);
+    EXPECT_EQ(count_released({"p1", "p2"}), 0U) << controller->said();
+    add("p3");
+    EXPECT_TRUE(all_released({"p1", "p2", "p3"})) << controller->said();
+    add("p4");
+    EXPECT_TRUE(all_released({"p4"})) << "one more than the least\n" << controller->said();
 }
 
 TEST_P(GangContract, AMemberThatIsMadeAgainRejoinsTheGangThatRuns) {

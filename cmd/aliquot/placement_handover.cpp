@@ -22,14 +22,17 @@ std::optional<int> hand_over(int argc, char** argv) {
     const std::string_view word = at < argc ? argv[at] : "";
     const std::string_view next = at + 1 < argc ? argv[at + 1] : "";
     // `explain pod` asks a cluster, and is of this program.
-    if (word != "simulate" && (word != "explain" || next != "placement")) return std::nullopt;
+    const bool places = word == "simulate" || (word == "explain" && next == "placement");
+    if (!places && (word != "sim" || next != "cluster")) return std::nullopt;
+    const std::string name = places ? "aliquot-placement" : "aliquot-fleet";
     std::error_code ignored;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() /
-                         "aliquot-placement";
+    const auto program =
+        std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
     ::execv(program.c_str(), argv);
     std::cerr << "aliquot: " << program.native() << ": "
-              << std::error_code(errno, std::generic_category()).message()
-              << ": it replays placements; build its target and put it beside aliquot\n";
+              << std::error_code(errno, std::generic_category()).message() << ": it "
+              << (places ? "replays placements" : "simulates clusters") << "; build the target "
+              << name << " and put it beside aliquot\n";
     return cli::kCouldNotRun;
 }
 

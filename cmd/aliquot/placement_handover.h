@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 
-/// `aliquot simulate` and `aliquot explain` are the program aliquot-placement, which lies beside this one: who
-/// shares GPUs does not need what replays traces.
+/// `aliquot simulate` and `aliquot explain placement` are the program aliquot-placement, `aliquot sim cluster` is
+/// aliquot-fleet, which lie beside this one: who shares GPUs needs neither.
 namespace aliquot {
 
 /// Becomes that program when these words are for it. Returns when they are not (nothing), or when it could not:

@@ -129,7 +129,7 @@ bool means(std::string_view item, const GpuView& gpu, const MigDeviceView& devic
 }  // namespace
 
 void add_sim_command(command_line::Command& program, cli::Context& context) {
-    auto* const sim = program.add_subcommand("sim", "Run a simulated GPU node on this machine");
+    auto* const sim = program.add_subcommand("sim", "Run simulated GPU nodes on this machine");
     sim->require_subcommand(1);
     add_up(*sim, context);
     add_simple(*sim, context, "down", "Remove the node; programs that use it see lost GPUs",
@@ -139,6 +139,8 @@ void add_sim_command(command_line::Command& program, cli::Context& context) {
                "Print the environment that makes a shell use the node's driver", run_env);
     add_sim_fault(*sim, context);
     add_sim_use(*sim, context);
+    // For help and completion: placement_handover.h.
+    sim->add_subcommand("cluster", "Run a simulated Kubernetes cluster of many GPU nodes");
 }
 
 fs::path state_directory(const std::string& option) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "cli/standard_output.h"
+#include "cmd/aliquot-fleet/commands.h"
+
+int main(int argc, char** argv) {
+    constexpr auto kCommands = std::to_array<aliquot::cli::Command>({
+        {"sim", aliquot::cli::add_cluster_command},
+    });
+    const aliquot::cli::StandardOutput output;
+    return aliquot::cli::run(argc, argv, kCommands);
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/e2e/fleet_world.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "scheduling/gpu_pod.h"
+#include "scheduling/plan.h"
+#include "sharing/config.h"
+
+namespace aliquot {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+namespace fleet = sim::fleet;
+namespace resources = kube_client::resources;
+
+constexpr char kConfig[] =
+    "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, rename: "
+    "nvidia.com/gpu.shared, replicas: 4}\n";
+constexpr unsigned kNodesOfAKind = 3;
+
+template <class Holds>
+bool soon(const Holds& holds, std::chrono::seconds patience = 60s) {
+    const auto limit = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < limit) {
+        if (holds()) return true;
+        std::this_thread::sleep_for(20ms);
+    }
+    return false;
+}
+
+/// Always another owner for a controller's limit on remaking pods.
+std::string uid_of(const std::string& owner) {
+    std::string digits = std::to_string(std::hash<std::string>()(owner));
+    digits.insert(0, 20 - std::min<std::size_t>(20, digits.size()), '0');
+    return "11111111-2222-3333-" + digits.substr(4, 4) + "-" + digits.substr(8, 12);
+}
+
+}  // namespace
+
+void FleetWorld::SetUp() {
+    auto started =
+        sim::ApiServer::start({.directory = directory_.path().native(), .collect_garbage = false});
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = *std::move(started);
+    auto connected = kube_client::connect(
+        {.kubeconfig = server_->kubeconfig_file(), .burst = 10'000, .per_second = 100'000});
+    ASSERT_TRUE(connected) << connected.error().message;
+    connection_ = *std::move(connected);
+    for (const char* const space : {kSpace, "aliquot-system"}) {
+        const Json object{
+            {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space}}}};
+        ASSERT_TRUE(api().create(resources::namespaces(), "", object.dump()));
+    }
+    const auto read = sharing::read_config("config", kConfig, sharing::Compatibility::kStrict);
+    ASSERT_TRUE(read.config);
+    kubelets_ = std::make_unique<fleet::Kubelets>(
+        api(), fleet::KubeletOptions{.heartbeat = 0ms, .evict_after = 0ms});
+    for (unsigned i = 0; i < 2 * kNodesOfAKind; ++i) {
+        const bool shared = i < kNodesOfAKind;
+        fleet::NodeShape shape{.model = shared ? "a2" : "a100-80", .gpus = shared ? 2U : 4U};
+        if (shared) shape.sharing = *read.config;
+        auto node = fleet::LightNode::make("n" + std::to_string(i), shape);
+        ASSERT_TRUE(node) << node.error().message;
+        ASSERT_TRUE(kubelets_->add(*std::move(node), ""));
+    }
+    kubelets_->start();
+    start_scheduler();
+    for (std::size_t i = 0; i < controllers_.size(); ++i) start_controller(i);
+}
+
+void FleetWorld::TearDown() {
+    for (auto& controller : controllers_) {
+        if (!controller) continue;
+        controller->process().signal(SIGCONT);
+        controller->process().signal(SIGKILL);
+        (void)controller->process().wait(10s);
+    }
+    scheduler_.reset();
+    kubelets_.reset();
+}
+
+void FleetWorld::start_scheduler() {
+    scheduler_ = std::make_unique<fleet::Scheduler>(api(), fleet::SchedulerOptions{});
+    scheduler_->start();
+}
+
+void FleetWorld::start_controller(std::size_t index) {
+    controllers_[index] = std::make_unique<contract::ControllerProcess>(
+        server_->kubeconfig_file(), "aliquot-system", "none",
+        std::vector<std::string>{"--placement", "--placement-unfit-patience", "1s",
+                                 "--placement-keep-after", "0s"});
+}
+
+// ---- who makes pods -------------------------------------------------------------------------------
+
+void FleetWorld::add_owner(const std::string& name, Owner owner) {
+    owners_[name] = std::move(owner);
+}
+
+void FleetWorld::remove_owner(const std::string& name) {
+    const auto owner = owners_.find(name);
+    if (owner == owners_.end()) return;
+    const std::string pod = owner->second.pod;
+    owners_.erase(owner);
+    if (!pod.empty()) (void)api().remove(resources::pods(), {kSpace, pod});
+}
+
+void FleetWorld::tend_owners() {
+    const auto all = pods();
+    for (const auto& [name, pod] : all) {
+        if (pod.is_over() && !pod.leaving) (void)api().remove(resources::pods(), {kSpace, name});
+    }
+    for (auto& [name, owner] : owners_) {
+        const auto present = all.find(owner.pod);
+        // After three in ten minutes the controller leaves it to a person.
+        if (present != all.end() && owner.made > 3 && !present->second.gated &&
+            present->second.node.empty())
+            (void)api().remove(resources::pods(), {kSpace, owner.pod});
+        if (present != all.end() && !present->second.is_over() && !present->second.leaving)
+            continue;
+        Json pod{
+            {"metadata", {{"name", name + "-" + std::to_string(++owner.made)}}},
+            {"spec",
+             {{"containers",
+               Json::array({{{"name", "main"},
+                             {"image", "none.invalid/c:1"},
+                             {"resources",
+                              {{"limits", {{owner.resource, std::to_string(owner.count)}}}}}}})}}}};
+        pod["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "apps/v1"},
+                                                           {"kind", "ReplicaSet"},
+                                                           {"name", name},
+                                                           {"uid", uid_of(name)},
+                                                           {"controller", true}}});
+        if (owner.gated)
+            pod["spec"]["schedulingGates"] = Json::array({{{"name", "aliquot.dev/placement"}}});
+        if (!owner.node.empty()) pod["spec"]["nodeName"] = owner.node;
+        const auto made = api().create(resources::pods(), kSpace, pod.dump());
+        if (made) owner.pod = made->name;
+    }
+}
+
+// ---- what there is --------------------------------------------------------------------------------
+
+std::map<std::string, FleetWorld::Pod> FleetWorld::pods() {
+    std::map<std::string, Pod> found;
+    std::vector<kube_client::Object> objects;
+    // Faults meet whoever asks.
+    EXPECT_TRUE(soon([&] {
+        auto list = api().list(resources::pods(), {.namespace_name = kSpace});
+        if (list) objects = std::move(list->items);
+        return static_cast<bool>(list);
+    }));
+    for (const auto& object : objects) {
+        const auto read = scheduling::read_gpu_pod(object.json);
+        if (!read || read->devices.empty()) continue;
+        Pod pod{.name = read->name,
+                .uid = read->uid,
+                .node = read->node,
+                .phase = kube_client::string_at(object.json, "/status/phase").value_or(""),
+                .resource = read->devices[0].resource,
+                .count = read->devices[0].count,
+                .gated = read->is_gated,
+                .leaving = read->is_leaving,
+                .targets = {}};
+        if (const auto plan = scheduling::parse_plan(read->plan)) {
+            for (const auto& target : plan->targets) pod.targets.insert(target.node);
+        }
+        found[pod.name] = std::move(pod);
+    }
+    return found;
+}
+
+std::map<std::string, std::map<std::string, unsigned>> FleetWorld::free_units() const {
+    std::map<std::string, std::map<std::string, unsigned>> free;
+    kubelets_->visit([&](const fleet::LightNode& node, bool is_lost) {
+        if (is_lost) return;
+        for (const auto& resource : node.offer().resources) {
+            std::set<std::string> ids;
+            for (const auto& device : resource.devices()) {
+                if (device.healthy) ids.insert(device.id);
+            }
+            for (const auto& [uid, held] : node.held()) {
+                const auto of_resource = held.find(resource.name);
+                if (of_resource == held.end()) continue;
+                for (const std::string& id : of_resource->second) ids.erase(id);
+            }
+            free[node.name()][resource.name] = static_cast<unsigned>(ids.size());
+        }
+    });
+    return free;
+}
+
+std::string FleetWorld::complaint() {
+    tend_owners();
+    const auto all = pods();
+    const auto free = free_units();
+    std::map<std::string, const Pod*> by_uid;
+    for (const auto& [name, pod] : all) by_uid[pod.uid] = &pod;
+    for (const auto& [name, owner] : owners_) {
+        if (!all.contains(owner.pod)) return owner.pod + " is not there yet";
+    }
+    for (const auto& [name, pod] : all) {
+        if (pod.leaving || pod.is_over()) return name + " is not gone yet";
+        if (!pod.node.empty()) {
+            if (pod.phase != "Running") return name + " on " + pod.node + " is " + pod.phase;
+            continue;
+        }
+        for (const auto& [node, units] : free) {
+            const auto has = units.find(pod.resource);
+            if (has != units.end() && has->second >= pod.count)
+                return name + (pod.gated ? " is gated" : " is not bound") + " and " + node +
+                       " has room for it";
+        }
+        if (!pod.gated) return name + " was let go and is not bound";
+    }
+    std::string wrong;
+    std::map<std::string, std::set<std::string>> ids;  // by node
+    std::set<std::string> holders;
+    kubelets_->visit([&](const fleet::LightNode& node, bool) {
+        for (const auto& [uid, resources] : node.held()) {
+            const auto pod = by_uid.find(uid);
+            if (pod == by_uid.end()) wrong = node.name() + " keeps devices of a pod that is gone";
+            if (!holders.insert(uid).second) wrong = uid + " holds devices of two nodes";
+            for (const auto& [resource, held] : resources) {
+                for (const std::string& id : held) {
+                    if (!ids[node.name()].insert(id).second) wrong = id + " was granted twice";
+                }
+                if (pod != by_uid.end() && held.size() != pod->second->count)
+                    wrong = pod->second->name + " holds " + std::to_string(held.size());
+            }
+        }
+    });
+    return wrong;
+}
+
+testing::AssertionResult FleetWorld::settles(std::chrono::seconds patience) {
+    std::string last;
+    const bool settled = soon(
+        [&] {
+            last = complaint();
+            return last.empty();
+        },
+        patience);
+    if (settled) return testing::AssertionSuccess();
+    for (const auto& controller : controllers_) last += "\n---\n" + controller->said();
+    return testing::AssertionFailure() << last;
+}
+
+void FleetWorld::expect_exact_books(const std::string& resource) {
+    unsigned free = 0;
+    for (const auto& [node, units] : free_units()) {
+        const auto has = units.find(resource);
+        if (has != units.end()) free += has->second;
+    }
+    // Pods that wait for more at once would take what the others leave.
+    for (const auto& [name, pod] : pods()) {
+        if (pod.resource == resource && pod.gated) return;
+    }
+    std::vector<std::string> made;
+    for (unsigned i = 0; i <= free; ++i) {
+        made.push_back("fill" + std::to_string(++fills_));
+        add_owner(made.back(), {.resource = resource, .count = 1});
+    }
+    tend_owners();
+    const auto running = [&] {
+        const auto all = pods();
+        return std::ranges::count_if(made, [&](const std::string& name) {
+            const auto pod = all.find(owners_.at(name).pod);
+            return pod != all.end() && pod->second.phase == "Running";
+        });
+    };
+    EXPECT_TRUE(soon([&] { return running() == static_cast<std::ptrdiff_t>(free); }))
+        << running() << " of " << free << " free units of " << resource << " were given\n"
+        << controllers_[0]->said() << "\n---\n"
+        << controllers_[1]->said();
+    EXPECT_TRUE(settles(60s));
+    for (const std::string& name : made) remove_owner(name);
+}
+
+}  // namespace aliquot

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kube_client/connect.h"
+#include "os/temporary_directory.h"
+#include "sim/apiserver/api_server.h"
+#include "sim/fleet/kubelets.h"
+#include "sim/fleet/scheduler.h"
+#include "tests/contract/controller_process.h"
+
+namespace aliquot {
+
+/// A simulated cluster with two controllers of ours that place pods, and a stand-in for who makes pods: an owner
+/// wants one pod and gets another one when it is gone or has failed.
+class FleetWorld : public testing::Test {
+protected:
+    using Json = nlohmann::json;
+    static constexpr char kShare[] = "nvidia.com/gpu.shared";
+    static constexpr char kGpu[] = "nvidia.com/gpu";
+    static constexpr char kSpace[] = "team";
+
+    void SetUp() override;
+    void TearDown() override;
+
+    kube_client::Api& api() { return *connection_.api; }
+    void start_controller(std::size_t index);
+    void start_scheduler();
+
+    struct Owner {
+        std::string resource;
+        unsigned count = 0;
+        bool gated = true;
+        std::string node;  // spec.nodeName by hand; empty: scheduled
+        unsigned made = 0;
+        std::string pod;  // the last that was made
+    };
+    void add_owner(const std::string& name, Owner owner);
+    void remove_owner(const std::string& name);
+    /// Makes what is missing.
+    void tend_owners();
+
+    struct Pod {
+        std::string name;
+        std::string uid;
+        std::string node;
+        std::string phase;
+        std::string resource;
+        unsigned count = 0;
+        bool gated = false;
+        bool leaving = false;
+        std::set<std::string> targets;  // of its plan
+        [[nodiscard]] bool is_over() const { return phase == "Failed" || phase == "Succeeded"; }
+    };
+    std::map<std::string, Pod> pods();  // by name
+    /// By node: resource -> units that no pod holds, of healthy GPUs.
+    std::map<std::string, std::map<std::string, unsigned>> free_units() const;
+
+    /// Empty: every pod runs or waits for good reason, and kubelets and API server agree; else what is wrong.
+    std::string complaint();
+    /// complaint() is empty within `patience`.
+    testing::AssertionResult settles(std::chrono::seconds patience);
+    /// As many pods of one unit as units are free all get to run, and one more does not.
+    void expect_exact_books(const std::string& resource);
+
+    const os::TemporaryDirectory directory_;
+    std::unique_ptr<sim::ApiServer> server_;
+    kube_client::Connection connection_;
+    std::unique_ptr<sim::fleet::Kubelets> kubelets_;
+    std::unique_ptr<sim::fleet::Scheduler> scheduler_;
+    std::array<std::unique_ptr<contract::ControllerProcess>, 2> controllers_;
+    std::map<std::string, Owner> owners_;
+    unsigned fills_ = 0;
+};
+
+}  // namespace aliquot

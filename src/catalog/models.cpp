@@ -69,6 +69,8 @@ KnownModel model_of(const std::vector<std::string_view>& row) {
     model.shipped_gib = number_of(row[13]);
     model.windowed_layers = count_of(row[14]);
     model.window_tokens = count_of(row[15]);
+    model.vocabulary = number_of(row[16]);
+    model.tied = row[17] == "tied";
     return model;
 }
 

@@ -25,6 +25,8 @@ struct KnownModel {
     unsigned item_mib = 0;         // estimate: for each further item of a batch
     unsigned windowed_layers = 0;  // those that remember the last `window_tokens` tokens only
     unsigned window_tokens = 0;
+    double vocabulary = 0;   // words that it knows
+    bool tied = false;       // input and output share one embedding
     double shipped_gib = 0;  // its weight files, where its maker stores neither 16 nor 32 bits
 };
 

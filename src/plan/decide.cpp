@@ -15,6 +15,7 @@ namespace {
 using sizing::gib_text;
 
 constexpr double kHalf = 0.5;
+constexpr std::string_view kLarge = "PLN001";
 constexpr double kBusy = 60;  // percent
 constexpr catalog::Version kTensorCores{{7, 0}};
 
@@ -41,8 +42,8 @@ Alone needs_whole_gpu(const Workload& w, double gpu_gib) {
         return {"PLN004", w.name + " is profiled: counters need the whole GPU"};
     if (w.uses("whole")) return {"PLN005", w.name + " takes the memory of a whole GPU by itself"};
     if (w.memory_gib > kHalf * gpu_gib) {
-        return {"PLN001", w.name + " needs " + gib_text(w.memory_gib) + ", more than half of " +
-                              gib_text(gpu_gib)};
+        return {std::string(kLarge), w.name + " needs " + gib_text(w.memory_gib) +
+                                         ", more than half of " + gib_text(gpu_gib)};
     }
     const double duty = w.duty_percent.value_or(0);
     if (duty > kBusy && w.latency_ms > 0) {
@@ -266,10 +267,18 @@ void classify(Draft& draft) {
             unit.workload = &w;
             unit.replica = i;
             unit.exclusive = cpu.empty() && !alone.rule.empty();
+            unit.large = unit.exclusive && alone.rule == kLarge;
             unit.mode = cpu.empty() ? Mode::kExclusive : Mode::kCpu;
             draft.units.push_back(unit);
         }
     }
+}
+
+void share_large(Draft& draft) {
+    for (Unit& unit : draft.units) {
+        if (unit.large) unit.exclusive = false;
+    }
+    std::erase_if(draft.plan.reasons, [](const Reason& one) { return one.rule == kLarge; });
 }
 
 Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared,

@@ -29,15 +29,10 @@ public:
         for (std::size_t i = 0; i < draft_.units.size(); ++i) {
             if (draft_.units[i].mode == Mode::kCpu) add_cpu(draft_.units[i]);
         }
-        if (relaxation_.jobs_last) {
-            place_exclusive(false);
-            place_shared();
-            place_exclusive(true);
-        } else {
-            place_exclusive(false);
-            place_exclusive(true);
-            place_shared();
-        }
+        place_exclusive(false);
+        if (relaxation_.jobs_last) place_shared();
+        place_exclusive(true);
+        if (!relaxation_.jobs_last) place_shared();
         if (unequal_) forget_limits(draft_.plan);
     }
 
@@ -65,7 +60,7 @@ private:
         for (Slot& slot : draft_.slots) {
             if (slot.whole || !slot.units.empty() || !room_.machine_takes(slot, *unit.workload))
                 continue;
-            if (unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) continue;
+            if (!holds_alone(*slot.pool, *unit.workload)) continue;
             if (pool != slot.pool) free.clear();
             pool = slot.pool;
             free.push_back(&slot);
@@ -86,7 +81,7 @@ private:
         Slot* best = nullptr;
         for (Slot& slot : draft_.slots) {
             if (!of_jobs_.contains(slot.index) || !room_.machine_takes(slot, *unit.workload) ||
-                unit.workload->memory_gib * kMibPerGib > memory_mib(*slot.pool)) {
+                !holds_alone(*slot.pool, *unit.workload)) {
                 continue;
             }
             const std::size_t waiting = queued_[slot.index];
@@ -100,8 +95,8 @@ private:
             told_queue_ = true;
             draft_.plan.reasons.push_back(
                 {"PLN051",
-                 "more jobs than GPUs, and jobs can wait: a queue, one at a time on each "
-                 "GPU"});
+                 "more jobs than GPUs, and jobs can wait: a queue, one at a time on "
+                 "each GPU"});
         }
         add_whole(unit, *best, Mode::kSerial);
         return true;
@@ -381,8 +376,11 @@ void place(Draft& draft) {
          {Relaxation{}, Relaxation{.jobs_last = true}, Relaxation{.no_mig = true},
           Relaxation{.jobs_last = true, .no_mig = true}, Relaxation{.loose = true},
           Relaxation{.jobs_last = true, .loose = true}, Relaxation{.loose = true, .no_mig = true},
-          Relaxation{.jobs_last = true, .loose = true, .no_mig = true}}) {
+          Relaxation{.jobs_last = true, .loose = true, .no_mig = true},
+          Relaxation{.together = true}, Relaxation{.loose = true, .together = true},
+          Relaxation{.loose = true, .no_mig = true, .together = true}}) {
         Draft tried{draft.request, empty, slots, draft.units};
+        if (relaxation.together) share_large(tried);
         Placer placer(tried, relaxation);
         placer.run();
         const auto left = placer.left_out();

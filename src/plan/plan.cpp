@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/number.h"
 #include "base/units.h"
 #include "grant/mechanism.h"
 #include "plan/steps.h"
+#include "sizing/card.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
 
@@ -169,6 +171,22 @@ void add_way_out(Plan& plan, const Request& request) {
         names + "): then they take the whole GPU one after the other");
 }
 
+/// A number format that a GPU it was given to cannot run, as `aliquot size` says it.
+void warn_of_format(Plan& plan, const Request& request, const Workload& w) {
+    if (!w.load) return;
+    std::set<std::string> seen;
+    for (const GpuUse& use : plan.gpus) {
+        const bool runs = std::ranges::any_of(
+            use.shares, [&](std::size_t at) { return plan.shares[at].workload == w.name; });
+        const auto pool = std::ranges::find_if(
+            request.pools, [&use](const GpuPool& one) { return one.model->key == use.model; });
+        if (!runs || pool == request.pools.end()) continue;
+        const std::string problem = sizing::format_problem(*pool->model, *w.load);
+        if (problem.empty() || !seen.insert(problem).second) continue;
+        plan.warnings.push_back(w.name + " on " + use.model + ": " + problem);
+    }
+}
+
 void add_general_warnings(Plan& plan, const Request& request) {
     const bool has_fraction = std::ranges::any_of(
         plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kFraction; });
@@ -211,6 +229,7 @@ void add_general_warnings(Plan& plan, const Request& request) {
             plan.warnings.push_back("'" + w.name +
                                     "' is no name of a Kubernetes object: commands say " + name);
         }
+        warn_of_format(plan, request, w);
         if (w.memory_gib > 0 || w.gpus > 1) continue;
         plan.warnings.push_back(w.name + ": its memory is not known; measure it, then plan again");
     }
@@ -268,7 +287,8 @@ Request with_parts(const Request& request) {
     for (Workload& w : parted.workloads) {
         const auto holds = [&w](const GpuPool& pool, unsigned gpus, double gib) {
             const unsigned per_node = std::max(1U, pool.count / std::max(1U, pool.nodes));
-            return w.gpus <= per_node && gpus <= per_node && gib <= memory_mib(pool) / kMibPerGib;
+            return w.gpus <= per_node && gpus <= per_node &&
+                   gib * kMibPerGib <= most_need_mib(pool, w);
         };
         const auto held = [&](unsigned gpus, double gib) {
             return std::ranges::any_of(request.pools,

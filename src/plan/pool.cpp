@@ -60,6 +60,37 @@ std::optional<Counted> counted(std::string_view text) {
     return Counted{count, what};
 }
 
+/// What is no GPU of NVIDIA's for PCI Express, by the words in its name; empty: it may be one.
+std::string_view foreign(std::string_view text) {
+    struct Maker {
+        std::string_view words;  // between blanks
+        std::string_view what;
+    };
+    constexpr std::array<Maker, 5> kMakers{{
+        {"jetson orin xavier tegra agx",
+         "is a Jetson module: its GPU shares the memory of the CPU and NVML tells nothing of it"},
+        {"amd radeon instinct mi100 mi210 mi250 mi250x mi300 mi300a mi300x mi325x mi350x mi355x "
+         "7900xtx 7900xt 9070xt",
+         "is made by AMD"},
+        {"intel arc gaudi gaudi2 gaudi3 a770 b580 b60", "is made by Intel"},
+        {"apple m1 m2 m3 m4 m5", "is made by Apple"},
+        {"tpu trainium inferentia", "is not a GPU"},
+    }};
+    const std::string name = lower(text);
+    for (const Maker& maker : kMakers) {
+        for (const std::string_view word : split(maker.words, ' ')) {
+            for (std::size_t at = name.find(word); at != std::string::npos;
+                 at = name.find(word, at + 1)) {
+                const std::size_t end = at + word.size();
+                const auto joins = [](char c) { return is_letter(c) || is_digit(c); };
+                if (at > 0 && joins(name[at - 1])) continue;
+                if (end == name.size() || !joins(name[end])) return maker.what;
+            }
+        }
+    }
+    return {};
+}
+
 Error no_count(std::string_view text) {
     return {ErrorCode::kInvalidInput,
             "'" + std::string(text) + "': a count of 1 to 4096 is expected, such as '2x A2'"};
@@ -235,6 +266,11 @@ Result<GpuPool> parse_gpu(std::string_view text) {
     }
     const catalog::GpuModel* const model = catalog::find_gpu_model(found->what);
     if (model == nullptr) {
+        if (const std::string_view what = foreign(found->what); !what.empty()) {
+            return Error{ErrorCode::kUnsupported,
+                         "'" + std::string(found->what.substr(0, 100)) + "' " + std::string(what) +
+                             "; aliquot shares NVIDIA's GPUs for PCI Express and SXM only"};
+        }
         if (auto unlisted = parse_unlisted(*found)) return *std::move(unlisted);
         for (const std::string_view end : {".yaml", ".yml", ".json"}) {
             if (!found->what.ends_with(end)) continue;

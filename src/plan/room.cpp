@@ -43,7 +43,7 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
     const double usable = usable_mib(*slot.pool);
     switch (mode) {
         case Mode::kExclusive:
-            return count == 1 && need_mib(w) <= memory_mib(*slot.pool);
+            return count == 1 && need_mib(w) <= most_need_mib(*slot.pool, w);
         case Mode::kSerial:
             return most <= usable;
         case Mode::kMig:
@@ -77,10 +77,11 @@ std::string Room::group_of(std::size_t index) const {
 std::string Room::why_left_out(const Workload& w) const {
     double most_mib = 0;
     for (const GpuPool& pool : draft_.request.pools)
-        most_mib = std::max(most_mib, memory_mib(pool));
+        most_mib = std::max(most_mib, most_need_mib(pool, w));
     if (need_mib(w) > most_mib) {
         return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +
-               ", no GPU here has more than " + sizing::gib_text(most_mib / kMibPerGib);
+               (w.gpus > 1 ? " on each of " + std::to_string(w.gpus) : "") +
+               ", no GPU here gives it more than " + sizing::gib_text(most_mib / kMibPerGib);
     }
     const double duty = w.duty_percent.value_or(0);
     for (const Slot& slot : draft_.slots) {

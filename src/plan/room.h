@@ -18,6 +18,7 @@ struct Relaxation {
     bool jobs_last = false;  // services before jobs that want a whole GPU
     bool loose = false;      // shares that are equal in nothing but their turns
     bool no_mig = false;     // turns or MPS in place of MIG, where nothing asks for isolation
+    bool together = false;   // what needs more than half of a GPU shares it as well
 };
 
 /// Answers about one draft; what is costly is asked once.

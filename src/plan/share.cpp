@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "sizing/card.h"
 #include "sizing/text.h"
 
 namespace aliquot::plan {
@@ -33,6 +34,14 @@ bool can_wait(const Workload& w) {
 std::string name_of(const Unit& unit) {
     return unit.workload->replicas == 1 ? unit.workload->name
                                         : unit.workload->name + "-" + std::to_string(unit.replica);
+}
+
+double most_need_mib(const GpuPool& pool, const Workload& workload) {
+    return workload.load ? sizing::usable_by_a_model(memory_mib(pool)) : memory_mib(pool);
+}
+
+bool holds_alone(const GpuPool& pool, const Workload& workload) {
+    return workload.memory_gib * kMibPerGib <= most_need_mib(pool, workload);
 }
 
 double usable_mib(const GpuPool& pool) { return memory_mib(pool) - reserve_mib(pool); }

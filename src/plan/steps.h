@@ -23,6 +23,7 @@ struct Unit {
     const Workload* workload = nullptr;
     unsigned replica = 0;
     bool exclusive = false;
+    bool large = false;  // exclusive for no other reason than its memory
     Mode mode = Mode::kExclusive;
 };
 
@@ -36,8 +37,16 @@ struct Draft {
 /// 5 % of the memory, at least 512 MiB.
 double reserve_mib(const GpuPool& pool);
 
+/// The most that a workload with a GPU of its own may need: all of it, or what `aliquot size` takes as usable
+/// by a model.
+double most_need_mib(const GpuPool& pool, const Workload& workload);
+bool holds_alone(const GpuPool& pool, const Workload& workload);
+
 /// Chooses exclusive or shared for each replica, CPU for those that are fast enough on it.
 void classify(Draft& draft);
+
+/// Takes the GPU of their own from those that have it for their memory alone.
+void share_large(Draft& draft);
 
 /// The technique for what is to be shared on a pool of this model, with the reasons.
 /// slices   MIG may be chosen although nothing asks for isolation

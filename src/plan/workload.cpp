@@ -335,7 +335,9 @@ Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& 
     workload.memory_reason = shape.name + " in " + std::string(sizing::to_text(load.dtype)) + ", " +
                              decimal_text(need->context) + " tokens, batch " +
                              decimal_text(load.batch);
-    for (const unsigned gpus : {2U, 4U, 8U, 16U}) {
+    workload.load = load;
+    for (const unsigned gpus : sizing::kParallelCounts) {
+        if (gpus == 1) continue;
         sizing::Load parted = load;
         parted.gpus = gpus;
         const auto each = sizing::estimate_memory(shape, parted);

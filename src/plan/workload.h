@@ -29,8 +29,9 @@ struct Workload {
     std::string name;
     Kind kind = Kind::kInference;
     unsigned replicas = 1;
-    unsigned gpus = 1;      // of one replica
-    double memory_gib = 0;  // peak of one replica on each GPU; 0: not known
+    unsigned gpus = 1;                 // of one replica
+    double memory_gib = 0;             // peak of one replica on each GPU; 0: not known
+    std::optional<sizing::Load> load;  // of a model whose memory was reckoned
     /// Of a model that can be parted and whose GPUs nobody told: how many, and the peak on each.
     std::vector<std::pair<unsigned, double>> parted;
     Certainty memory_certainty = Certainty::kGuessed;

@@ -40,7 +40,7 @@ TEST(Workloads, AreReadWithEveryKey) {
     EXPECT_EQ(tts.cpu, 0.5);
     EXPECT_EQ(tts.host_memory_mib, 4096);
     EXPECT_TRUE(tts.uses("graphs"));
-    EXPECT_NEAR((*workloads)[1].memory_gib, 8.94, 0.05);
+    EXPECT_NEAR((*workloads)[1].memory_gib, 11.41, 0.05);
     EXPECT_EQ((*workloads)[2].memory_gib, 4);
     EXPECT_EQ((*workloads)[2].memory_certainty, Certainty::kGuessed);
     EXPECT_EQ((*workloads)[3].memory_certainty, Certainty::kMeasured);

@@ -12,7 +12,6 @@
 namespace aliquot::sizing {
 namespace {
 
-constexpr double kCardSlack = 0.05;
 constexpr double kLongestTried = 1 << 20U;
 constexpr double kLargestTried = 4096;
 
@@ -61,6 +60,13 @@ std::string format_problem(const catalog::GpuModel& model, const Load& load) {
     return {};
 }
 
+Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model) {
+    Load load;
+    load.dtype = usual_dtype(shape);
+    const bool too_new = load.dtype == Dtype::kBf16 && !format_problem(model, load).empty();
+    return too_new ? Dtype::kFp16 : load.dtype;
+}
+
 bool divides_heads(const ModelShape& shape, const Load& load) {
     if (load.gpus == 1 || load.task != Task::kInference || shape.heads == 0) return true;
     return shape.heads % load.gpus == 0 || (shape.kv_heads > 0 && shape.kv_heads % load.gpus == 0);
@@ -70,9 +76,9 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
                          double memory_gib, unsigned most) {
     CardFit fit;
     fit.gpu_gib = memory_gib;
-    fit.usable_gib = memory_gib * (1 - kCardSlack);
+    fit.usable_gib = usable_by_a_model(memory_gib);
     Load load = asked;
-    for (const unsigned count : {1U, 2U, 4U, 8U}) {
+    for (const unsigned count : kParallelCounts) {
         if (count > std::max(1U, most)) break;
         load.gpus = count;
         if (!divides_heads(shape, load)) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,24 @@ struct CardFit {
     std::string smaller;  // "int8": the first number format that would fit; empty: none, or no need
 };
 
+/// Counts of GPUs that a model is parted over.
+inline constexpr std::array<unsigned, 5> kParallelCounts{1, 2, 4, 8, 16};
+
+/// What a model may take of a GPU of so much memory: all but 5 %, for what the allocator scatters.
+constexpr double usable_by_a_model(double memory) { return memory * 0.95; }
+
 /// The formats that fp8 and bf16 need a newer card for: empty, or "bf16 needs compute capability 8.0, ...".
 std::string format_problem(const catalog::GpuModel& model, const Load& load);
+
+/// What a model is loaded in on this card when nobody says: usual_dtype(), and fp16 where bf16 needs a
+/// newer card.
+Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model);
 
 /// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache.
 bool divides_heads(const ModelShape& shape, const Load& load);
 
 /// memory_gib   of one GPU
-/// most         GPUs that there are; 1, 2, 4 or 8 of them are tried
+/// most         GPUs that there are; kParallelCounts of them are tried
 /// errors       those of estimate_memory
 Result<CardFit> fit_card(const ModelShape& shape, const Load& load, const catalog::GpuModel& model,
                          double memory_gib, unsigned most);

@@ -49,7 +49,7 @@ TEST(CardFit, MostContextAndMostBatchAreTheLargestThatFit) {
 TEST(CardFit, TakesTheFewestGpusThatHoldIt) {
     EXPECT_EQ(fit("llama-3-70b", Dtype::kInt4, "rtx-3090").count, 2U);
     EXPECT_FALSE(fit("llama-3-70b", Dtype::kBf16, "rtx-3090", 2).fits);
-    EXPECT_EQ(fit("llama-3-70b", Dtype::kBf16, "a100-80").count, 4U);
+    EXPECT_EQ(fit("llama-3-70b", Dtype::kBf16, "a100-80").count, 2U);
 }
 
 TEST(CardFit, NamesTheFormatThatWouldFit) {
@@ -60,6 +60,13 @@ TEST(CardFit, NamesTheFormatThatWouldFit) {
     EXPECT_FALSE(old.fits);
     EXPECT_NE(old.problem.find("bf16 needs compute capability 8.0"), std::string::npos);
     EXPECT_EQ(old.smaller, "fp16");
+}
+
+TEST(CardFit, TakesFp16WhereBf16NeedsANewerCard) {
+    const auto shape = model_by_name("llama-3.2-1b");
+    ASSERT_TRUE(shape);
+    EXPECT_EQ(usual_dtype_on(*shape, *catalog::find_gpu_model("t4")), Dtype::kFp16);
+    EXPECT_EQ(usual_dtype_on(*shape, *catalog::find_gpu_model("l4")), Dtype::kBf16);
 }
 
 TEST(CardFit, TakesAModelAsItShips) {

@@ -16,9 +16,6 @@
 namespace aliquot::sizing {
 namespace {
 
-constexpr double kChoiceSlack = 0.05;
-constexpr std::array<unsigned, 4> kCounts{1, 2, 4, 8};
-
 double gpu_gib(const catalog::GpuInstance& instance) {
     const catalog::GpuModel& model = *instance.model;
     return (model.memory_mib > 0 ? model.memory_mib : instance.gpu_memory_mib) / kMibPerGib;
@@ -39,7 +36,7 @@ Trial try_instance(const catalog::GpuInstance& instance, const ModelShape& shape
     option.count = load.gpus;
     option.per_gpu_gib = need.per_gpu_gib;
     option.gpu_gib = gpu_gib(instance);
-    option.usable_gib = option.gpu_gib * (1 - kChoiceSlack);
+    option.usable_gib = usable_by_a_model(option.gpu_gib);
     if (need.per_gpu_gib > option.usable_gib) {
         return {std::nullopt, gib_text(need.per_gpu_gib) + " needed on each GPU, " +
                                   gib_text(option.usable_gib) + " usable of " +
@@ -80,7 +77,7 @@ void note_rejected(Search& search, const catalog::GpuInstance& instance, unsigne
 
 Result<Search> search_all(const ModelShape& shape, Load load, const HostNeed& host) {
     Search search;
-    for (const unsigned count : kCounts) {
+    for (const unsigned count : kParallelCounts) {
         if (host.gpus != 0 && host.gpus != count) continue;
         load.gpus = count;
         if (!divides_heads(shape, load)) {

@@ -15,21 +15,6 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kContextGib = 0.6;  // CUDA context and kernels of one process: 0.3 to 0.8
 
-struct DtypeWord {
-    std::string_view word;
-    Dtype dtype;
-};
-
-constexpr std::array<DtypeWord, 24> kDtypeWords{
-    {{"fp32", Dtype::kFp32},       {"bf16", Dtype::kBf16},      {"fp16", Dtype::kFp16},
-     {"int8", Dtype::kInt8},       {"fp8", Dtype::kFp8},        {"int4", Dtype::kInt4},
-     {"shipped", Dtype::kShipped}, {"native", Dtype::kShipped}, {"mxfp4", Dtype::kShipped},
-     {"float32", Dtype::kFp32},    {"float", Dtype::kFp32},     {"bfloat16", Dtype::kBf16},
-     {"float16", Dtype::kFp16},    {"half", Dtype::kFp16},      {"float8", Dtype::kFp8},
-     {"e4m3", Dtype::kFp8},        {"8bit", Dtype::kInt8},      {"q8", Dtype::kInt8},
-     {"4bit", Dtype::kInt4},       {"q4", Dtype::kInt4},        {"nf4", Dtype::kInt4},
-     {"awq", Dtype::kInt4},        {"gptq", Dtype::kInt4},      {"q4_k_m", Dtype::kInt4}}};
-
 std::string billions(double parameters) { return decimal_text(parameters / kBillion, 3) + " B"; }
 
 /// Adds "name: count x bytes = gib".
@@ -59,7 +44,7 @@ std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
         return billions(shape.parameters) + " parameters as shipped";
     }
     std::string how = billions(shape.parameters) + " parameters x ";
-    how += decimal_text(bytes_per_parameter(dtype)) + " B (" + std::string(to_text(dtype));
+    how += decimal_text(bytes_per_parameter(dtype), 4) + " B (" + std::string(to_text(dtype));
     return how + (dtype == Dtype::kInt4 ? " with 10 % for scales)" : ")");
 }
 
@@ -98,6 +83,60 @@ void add_cache(Need& need, const ModelShape& shape, const Load& load) {
             decimal_text(load.batch));
 }
 
+/// Embeddings of input and output: 0 when the vocabulary is not known.
+double embedding_parameters(const ModelShape& shape) {
+    return shape.vocabulary * shape.hidden * (shape.tied ? 1 : 2);
+}
+
+/// What a format of four bits leaves in 16.
+void add_embeddings(Need& need, const ModelShape& shape, const Load& load) {
+    const bool qlora = load.task == Task::kTrainQlora;
+    const double parameters = embedding_parameters(shape);
+    if (parameters == 0 || !(qlora || keeps_embeddings(load.dtype))) return;
+    const Dtype dtype = qlora ? Dtype::kInt4 : load.dtype;
+    const double more = 2 - bytes_per_parameter(dtype);
+    const bool spread = load.task == Task::kInference || (load.gpus > 1 && load.zero_stage >= 3);
+    const double bytes = parameters * more * (spread ? 1 : load.gpus);
+    add(need, "embeddings", bytes, bytes / load.gpus,
+        billions(parameters) + " of them stay in 16 bits x " + decimal_text(more) + " B more");
+}
+
+/// What a server takes on each GPU beside weights and cache.
+void add_serving(Need& need, const ModelShape& shape, const Load& load) {
+    const double gpus = load.gpus;
+    const double tokens = std::min(need.context * load.batch, is_gguf(load.dtype) ? 512.0 : 8192.0);
+    constexpr double kSmallContextGib = 0.45;  // without the libraries of PyTorch
+    const double context = is_gguf(load.dtype) ? kSmallContextGib : kContextGib;
+    double bytes = context * kGib;
+    std::string how = gib_text(context) + " CUDA context";
+    if (is_gguf(load.dtype)) {
+        const double each = 4 * shape.vocabulary + 64.0 * shape.hidden;
+        bytes += tokens * each;
+        how += " + " + decimal_text(tokens) + " tokens at once x " +
+               decimal_text(each / kMibPerGib, 0) + " KiB (as llama.cpp)";
+    } else {
+        constexpr double kGraphsGib = 0.25;
+        constexpr double kCommunicationGib = 1;
+        constexpr double kInner = 10.5;  // three values of the MLP, each 3.5 times the hidden size
+        constexpr double kSequences = 256;
+        constexpr double kScore = 8;  // bytes: in 32 bits, and sorted
+        const double each = 2.0 * shape.hidden * (2 + kInner / gpus);
+        bytes += kGraphsGib * kGib + tokens * each + kSequences * kScore * shape.vocabulary;
+        how += " + 0.25 GiB CUDA graphs";
+        if (load.gpus > 1) {
+            bytes += kCommunicationGib * kGib;
+            how += " + 1 GiB communication";
+        }
+        how += " + " + decimal_text(tokens) + " tokens at once x " +
+               decimal_text(each / kMibPerGib, 0) + " KiB";
+        if (shape.vocabulary > 0) {
+            how += " + 256 x " + decimal_text(shape.vocabulary, 0) + " scores x 8 B";
+        }
+    }
+    if (load.gpus > 1) how += ", on each of " + std::to_string(load.gpus);
+    add(need, "working space", bytes * gpus, bytes, std::move(how));
+}
+
 void estimate_inference(Need& need, const ModelShape& shape, const Load& load) {
     const double weights = weight_bytes(shape, load.dtype);
     add(need, "weights", weights, weights / load.gpus, weight_arithmetic(shape, load.dtype));
@@ -111,14 +150,8 @@ void estimate_inference(Need& need, const ModelShape& shape, const Load& load) {
                 " MiB (table, an estimate)");
         return;
     }
-    constexpr double kShare = 0.2;
-    const double least = kContextGib * kGib * load.gpus;
-    const double working = std::max(kShare * weights, least);
-    add(need, "working space", working, working / load.gpus,
-        working > least ? "20 % of the weights"
-                        : std::to_string(load.gpus) +
-                              " x 0.6 GiB CUDA context, more than 20 % of "
-                              "the weights");
+    add_embeddings(need, shape, load);
+    add_serving(need, shape, load);
     add_cache(need, shape, load);
 }
 
@@ -187,6 +220,17 @@ void add_activations(Need& need, const ModelShape& shape, const Load& load) {
     add(need, "activations", bytes * load.gpus, bytes, how);
 }
 
+/// Scores of all tokens, as the loss takes them: in 16 and 32 bits, and their gradient.
+void add_logits(Need& need, const ModelShape& shape, const Load& load) {
+    if (shape.vocabulary == 0) return;
+    constexpr double kBytes = 10;
+    const double bytes = need.context * load.batch * shape.vocabulary * kBytes;
+    add(need, "logits", bytes * load.gpus, bytes,
+        decimal_text(need.context) + " tokens x batch " + decimal_text(load.batch) + " x " +
+            decimal_text(shape.vocabulary, 0) + " words x 10 B" +
+            (load.gpus > 1 ? " x " + std::to_string(load.gpus) + " GPUs" : ""));
+}
+
 void add_context_and_slack(Need& need, unsigned gpus) {
     const double context = kContextGib * kGib;
     add(need, "CUDA context", context * gpus, context, std::to_string(gpus) + " x 0.6 GiB");
@@ -226,6 +270,7 @@ void estimate_full_training(Need& need, const ModelShape& shape, const Load& loa
     term("gradients", 2, gradients, gradients > 2 ? " (fp32)" : " (16-bit)");
     term("optimizer", 1, state, fp32 ? " (moments)" : " (" + std::string(optimizer.how) + ")");
     add_activations(need, shape, load);
+    add_logits(need, shape, load);
     add_context_and_slack(need, load.gpus);
     const double sum = weights + gradients + state;
     need.notes.push_back("used: " + decimal_text(sum) + " B per parameter = " +
@@ -245,12 +290,28 @@ void estimate_adapter_training(Need& need, const ModelShape& shape, const Load& 
     add(need, "weights", spread ? weights : weights * n, spread ? weights / n : weights,
         quantized ? billions(shape.parameters) + " parameters x 0.55 B (4-bit with scales)"
                   : weight_arithmetic(shape, load.dtype));
+    add_embeddings(need, shape, load);
     const double trainable = shape.parameters * load.lora_percent / kPercent;
     add(need, "adapters", trainable * kAdapterBytes * n, trainable * kAdapterBytes,
         decimal_text(load.lora_percent) + " % of the parameters = " +
             decimal_text(trainable / 1e6, 1) + " M x 16 B (weights, gradients, Adam)");
     add_activations(need, shape, load);
+    add_logits(need, shape, load);
     add_context_and_slack(need, load.gpus);
+}
+
+/// What the sum takes for granted. The percentages are those of the published figures that the tests hold.
+std::string assumptions(const ModelShape& shape, const Load& load, const Need& need) {
+    std::string text = load.task == Task::kTrainQlora ? "4-bit" : std::string(to_text(load.dtype));
+    text += " weights";
+    const bool decodes = shape.has_cache() && load.task == Task::kInference;
+    if (decodes) text += ", " + std::string(to_text(load.cache_dtype)) + " cache";
+    if (shape.working_mib == 0) text += ", " + decimal_text(need.context) + " tokens";
+    text += ", batch " + decimal_text(load.batch);
+    if (load.task != Task::kInference) return text + ", PyTorch with fused attention";
+    if (shape.working_mib > 0) return text + ", one process";
+    return text + (is_gguf(load.dtype) ? ", llama.cpp or Ollama" : ", a server such as vLLM") +
+           "; published figures were within 20 %";
 }
 
 std::string check(const Load& load) {
@@ -276,18 +337,6 @@ double Need::of(std::string_view term) const {
     return found == terms.end() ? 0 : found->gib;
 }
 
-Result<Dtype> parse_dtype(std::string_view word) {
-    for (const DtypeWord& known : kDtypeWords) {
-        if (same_letters(known.word, word)) return known.dtype;
-    }
-    return Error{ErrorCode::kInvalidInput,
-                 "'" + std::string(word) +
-                     "' is no number format; fp32, bf16, fp16, fp8, int8, "
-                     "int4 or shipped is expected"};
-}
-
-std::string_view to_text(Dtype dtype) { return kDtypeWords[static_cast<std::size_t>(dtype)].word; }
-
 std::string_view to_text(Task task) {
     constexpr std::array<std::string_view, 4> kWords{"inference", "full training", "LoRA training",
                                                      "QLoRA training"};
@@ -295,12 +344,8 @@ std::string_view to_text(Task task) {
 }
 
 Dtype usual_dtype(const ModelShape& shape) {
+    if (shape.format) return *shape.format;
     return shape.weight_bytes > 0 ? Dtype::kShipped : Dtype::kBf16;
-}
-
-double bytes_per_parameter(Dtype dtype) {
-    constexpr std::array<double, 7> kBytes{4, 2, 2, 1, 1, 0.55, 2};
-    return kBytes[static_cast<std::size_t>(dtype)];
 }
 
 Result<Need> estimate_memory(const ModelShape& shape, const Load& load) {
@@ -335,6 +380,7 @@ Result<Need> estimate_memory(const ModelShape& shape, const Load& load) {
                              " parameters in memory, " + billions(shape.active_parameters) +
                              " at work for a token");
     }
+    need.assumed = assumptions(shape, load, need);
     sum_up(need);
     return need;
 }

@@ -7,32 +7,19 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sizing/dtype.h"
 #include "sizing/model.h"
 
 namespace aliquot::sizing {
 
-enum class Dtype : std::uint8_t {
-    kFp32,
-    kBf16,
-    kFp16,
-    kInt8,
-    kFp8,
-    kInt4,
-    kShipped  // as its maker stores it: ModelShape::weight_bytes, where that is known
-};
 enum class Task : std::uint8_t { kInference, kTrainFull, kTrainLora, kTrainQlora };
 enum class Optimizer : std::uint8_t { kAdam, kAdam8bit, kSgdMomentum, kAdafactor };
 enum class Checkpointing : std::uint8_t { kNone, kSelective, kFull };
 
-/// "bf16", "float16", "int4", "awq" ...; kInvalidInput names the known ones.
-Result<Dtype> parse_dtype(std::string_view word);
-std::string_view to_text(Dtype dtype);
 std::string_view to_text(Task task);
 
-/// Bytes per parameter as stored; int4 with 10 % for its scales. kShipped: 2.
-double bytes_per_parameter(Dtype dtype);
-
-/// What a model is loaded in when nobody says: as it ships where that is known, else bf16.
+/// What a model is loaded in when nobody says: the format in its name, else as it ships where that is
+/// known, else bf16.
 Dtype usual_dtype(const ModelShape& shape);
 
 /// What is done with a model.
@@ -62,7 +49,8 @@ struct Need {
     std::vector<Term> terms;
     double total_gib = 0;
     double per_gpu_gib = 0;
-    double context = 0;              // what was reckoned with
+    double context = 0;   // what was reckoned with
+    std::string assumed;  // what the sum takes for granted, and how far it was off elsewhere
     std::vector<std::string> notes;  // other ways to reckon, and which one is used
     Certainty certainty = Certainty::kDeclared;
 
@@ -71,11 +59,14 @@ struct Need {
 
 /// GPU memory of a model at work.
 ///
-/// inference   weights + 20 % of them, at least 0.6 GiB (CUDA context, workspace) + cache
+/// inference   weights, cache, and on each GPU what a server such as vLLM takes beside them: CUDA context,
+///             graphs, communication, activations of the tokens that are worked on at once (at most 8192),
+///             scores of 256 sequences. Of a GGUF file what llama.cpp takes, with 512 tokens at once
 /// training    weights, gradients, optimizer (16 bytes per parameter with Adam in mixed precision),
-///             activations after Korthikanti et al., CUDA context and 5 % of allocator slack
+///             activations after Korthikanti et al., logits, CUDA context and 5 % of allocator slack
 /// gpus > 1    inference: tensor parallel; training: ZeRO of the given stage
 /// errors      kInvalidInput: a batch, context, count or stage that is out of range
+/// source      held against published figures: published_memory.tsv beside the tests
 Result<Need> estimate_memory(const ModelShape& shape, const Load& load);
 
 }  // namespace aliquot::sizing

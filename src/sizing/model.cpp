@@ -77,6 +77,8 @@ ModelShape shape_of(const catalog::KnownModel& known) {
     shape.window_tokens = known.window_tokens;
     shape.working_mib = known.working_mib;
     shape.item_mib = known.item_mib;
+    shape.vocabulary = known.vocabulary;
+    shape.tied = known.tied;
     shape.weight_bytes = known.shipped_gib * 1024 * 1024 * 1024;
     shape.source = "table of known models";
     shape.arithmetic = decimal_text(known.parameters / kBillion, 3) + " B from the table";
@@ -127,13 +129,27 @@ Result<ModelShape> model_by_name(std::string_view name) {
         return Error{ErrorCode::kInvalidInput,
                      "model: a name of 1 to 256 characters is expected, such as llama-3-8b"};
     }
-    if (const catalog::KnownModel* const known = catalog::find_known_model(name)) {
-        return shape_of(*known);
+    const NamedFormat plain = split_format(name);
+    const auto formed = [&plain, name](ModelShape shape) {
+        shape.format = plain.format;
+        // Ollama's names ("llama3:8b") mean files of about four bits unless they say otherwise.
+        const bool ollama = name.find(':') != std::string_view::npos;
+        if (!shape.format && ollama && shape.weight_bytes == 0 && shape.kind == "decoder") {
+            shape.format = Dtype::kQ4KM;
+        }
+        return shape;
+    };
+    if (const catalog::KnownModel* const known = catalog::find_known_model(plain.name)) {
+        return formed(shape_of(*known));
     }
     constexpr double kMostParameters = 1e14;
-    const auto size = size_in(name);
+    const auto size = size_in(plain.name);
     if (size && size->parameters > 0 && size->parameters < kMostParameters) {
-        return shape_like_nearest(name, *size);
+        ModelShape shape = formed(shape_like_nearest(name, *size));
+        shape.weight_bytes = 0;  // the lender's
+        const std::string_view meant = catalog::nearest_known_model(plain.name);
+        if (!meant.empty()) shape.source += did_you_mean(meant);
+        return shape;
     }
     const std::string_view near = catalog::nearest_known_model(name);
     return Error{ErrorCode::kNotFound,

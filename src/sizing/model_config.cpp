@@ -276,7 +276,10 @@ Result<ModelShape> read_model_config(std::string_view name, std::string_view tex
     shape.layers = static_cast<unsigned>(layers);
     shape.hidden = static_cast<unsigned>(f.hidden);
     shape.heads = static_cast<unsigned>(f.heads);
-    shape.kv_heads = static_cast<unsigned>(f.kv_heads);
+    // A latent cache is one for all heads: every GPU keeps a copy.
+    shape.kv_heads = number_at(*root, "kv_lora_rank") > 0 ? 1 : static_cast<unsigned>(f.kv_heads);
+    shape.vocabulary = shape.kind == "decoder" ? f.vocabulary : 0;
+    shape.tied = f.tied;
     constexpr double kLongest = 1e9;
     shape.context = static_cast<unsigned>(std::min(f.positions, kLongest));
     shape.source = "config.json";

@@ -165,7 +165,7 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
         command.add_option("--model", words.model, "A neural network to run", "NAME (llama-3-8b)");
     command
         .add_option("--quant", words.quant, "Number format of its weights",
-                    "FORMAT (fp32, bf16, fp16, fp8, int8, int4)")
+                    "FORMAT (fp32, bf16, fp16, fp8, int8, int4, q4_k_m ...)")
         ->needs(model);
     command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS")
         ->needs(model)

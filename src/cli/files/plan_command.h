@@ -18,7 +18,7 @@ struct PlanOptions {
     std::string workloads_file;
     std::vector<std::string> manifests;
     std::string model;
-    std::string quant = "fp16";
+    std::string quant;  // empty: as sizing::usual_dtype
     double context = 0;
     double batch = 1;
     unsigned services = 0;

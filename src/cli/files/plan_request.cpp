@@ -7,6 +7,7 @@
 #include "catalog/models.h"
 #include "cli/files/config_command.h"
 #include "cli/files/plan_command.h"
+#include "sizing/card.h"
 #include "sizing/choice.h"
 
 namespace aliquot::cli {
@@ -94,9 +95,14 @@ Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     const auto shape = sizing::model_by_name(words.model);
     if (!shape) return shape.error();
     sizing::Load load;
-    const auto dtype = sizing::parse_dtype(words.quant);
-    if (!dtype) return Error(dtype.error()).during("--quant");
-    load.dtype = *dtype;
+    load.dtype = request.pools.empty()
+                     ? sizing::usual_dtype(*shape)
+                     : sizing::usual_dtype_on(*shape, *request.pools.front().model);
+    if (!words.quant.empty()) {
+        const auto dtype = sizing::parse_dtype(words.quant);
+        if (!dtype) return Error(dtype.error()).during("--quant");
+        load.dtype = *dtype;
+    }
     load.context = words.context;
     load.batch = words.batch;
     plan::Workload workload;
@@ -206,11 +212,10 @@ Result<plan::Request> changed_request(const plan::Request& request, const std::s
                                                    "' is neither one of the workloads nor a known "
                                                    "image or model"};
         }
-        const auto need = sizing::estimate_memory(*shape, {});
-        if (!need) return need.error();
-        added.memory_gib = need->total_gib;
-        added.memory_certainty = need->certainty;
-        added.memory_reason = name + " in bf16";
+        sizing::Load load;
+        load.dtype = sizing::usual_dtype_on(*shape, *request.pools.front().model);
+        const auto filled = fill_memory_of_model(added, *shape, load, true);
+        if (!filled) return filled.error();
     }
     plan::fill_guesses(added);
     changed.workloads.push_back(std::move(added));

@@ -181,6 +181,7 @@ Value answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const
                                {"gpus", load.gpus},
                                {"total_gib", make_number(need.total_gib, 2)},
                                {"per_gpu_gib", make_number(need.per_gpu_gib, 2)},
+                               {"assumed", need.assumed},
                                {"confidence", to_text(need.certainty)}});
     append(root, "terms", make_sequence(need.terms, [&](const sizing::Term& term) {
                return make_mapping({{"name", term.name},
@@ -210,6 +211,7 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
         out << "  " << term.name << ": " << term.arithmetic << '\n';
     }
     for (const std::string& note : need.notes) out << "  note: " << note << '\n';
+    out << "  assumed: " << need.assumed << '\n';
     out << "  confidence: " << to_text(need.certainty) << '\n';
     if (card) print_card(out, *card, shape, load, need);
     if (choice.best.empty() && !card) out << "no cloud machine in the table holds it\n";
@@ -224,13 +226,17 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     if (!choice.cheaper.empty()) out << "cheaper " << choice.cheaper << '\n';
 }
 
-/// The GPUs of --gpu as those that one has; nothing without --gpu.
+/// The GPUs of --gpu as those that one has; nothing without --gpu. A number format that nobody told is that
+/// of the card.
 Result<std::optional<Card>> card_of(const ModelOptions& words, const sizing::ModelShape& shape,
-                                    const sizing::Load& load) {
+                                    sizing::Load& load) {
     std::optional<Card> card;
     if (words.gpu.empty()) return card;
     auto pool = plan::parse_gpu(words.gpu);
-    if (!pool) return std::move(pool).error();
+    if (!pool) return std::move(pool).error().during("--gpu");
+    if (words.dtype.empty() && words.train.empty()) {
+        load.dtype = sizing::usual_dtype_on(shape, *pool->model);
+    }
     constexpr unsigned kMost = 8;
     const unsigned most = words.gpus > 0 ? words.gpus : pool->count > 1 ? pool->count : kMost;
     auto fit = fit_card(shape, load, *pool->model, memory_mib(*pool) / kMibPerGib, most);
@@ -242,7 +248,7 @@ Result<std::optional<Card>> card_of(const ModelOptions& words, const sizing::Mod
 void estimate(Context& context, const ModelOptions& words) {
     const auto shape = shape_of(words);
     if (!shape) return fail(context, kUsage, shape.error().message);
-    const auto load = load_of(words, *shape);
+    auto load = load_of(words, *shape);
     if (!load) return fail(context, kUsage, load.error().message);
     sizing::HostNeed host;
     host.cpu_per_gpu = words.cpu;
@@ -279,9 +285,11 @@ void estimate(Context& context, const ModelOptions& words) {
 }
 
 void add_load(command_line::Command& command, ModelOptions& words) {
-    command.add_option("--dtype", words.dtype,
-                       "Number format of the weights; by default as the model ships, else bf16",
-                       "FORMAT (fp32, bf16, fp16, fp8, int8, int4, shipped)");
+    command.add_option(
+        "--dtype", words.dtype,
+        "Number format of the weights; by default that of its name (AWQ, q4_K_M), as the model "
+        "ships, else bf16",
+        "FORMAT (fp32, bf16, fp16, fp8, int8, int4, nvfp4, q4_k_m, q8_0 ..., shipped)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache", "FORMAT");
     command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told", "TOKENS")
         ->range(1.0, 1e8);

@@ -116,7 +116,7 @@ std::vector<PlacementWork::Queued> PlacementWork::queue_of(const std::vector<Gan
         }
     }
     const auto is_half = [](const Queued& one) {
-        return one.turn != nullptr && one.turn->is_half_placed();
+        return one.turn != nullptr && one.turn->is_half_placed;
     };
     std::sort(queue.begin(), queue.end(), [&](const Queued& a, const Queued& b) {
         if (is_half(a) != is_half(b)) return is_half(a);
@@ -154,7 +154,7 @@ void PlacementWork::keep_nodes(const std::vector<Queued>& queue) {
         if (is_gang && one.turn->ask.empty()) continue;
         const GpuPod& asks = is_gang ? *one.turn->ask.front() : one.alone->pod;
         const auto created = parse_rfc3339(one.rank->created);
-        const bool is_half = is_gang && one.turn->is_half_placed();
+        const bool is_half = is_gang && one.turn->is_half_placed;
         if (!is_half && (!created || now - *created < options_.keep_after)) continue;
         if (asks.devices.empty() || resources.contains(asks.devices.front().resource)) continue;
         const std::string nodes = keep_for(one);
@@ -241,7 +241,7 @@ void PlacementWork::undo_half_placed(const std::vector<GangTurn>& turns,
     const auto now = Steady::now();
     std::map<std::string, Steady::time_point> half_placed;
     for (const GangTurn& turn : turns) {
-        if (!turn.is_half_placed()) continue;
+        if (!turn.is_half_placed) continue;
         const auto known = half_placed_.find(turn.id);
         const auto since = known == half_placed_.end() ? now : known->second;
         half_placed[turn.id] = since;

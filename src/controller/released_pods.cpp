@@ -70,7 +70,7 @@ ReleasedPods::Tended ReleasedPods::undo(const scheduling::GangTurn& turn,
                          " and the others find no room; create this pod again, so that it waits "
                          "with them: kubectl delete pod -n " +
                          pod->name_space + " " + pod->name);
-            if (pod->node.empty()) tended.stuck.push_back(pod->uid);
+            tended.stuck.push_back(pod->uid);
         }
     }
     if (tended.remade > 0) ++remakes->count;

@@ -43,8 +43,8 @@ public:
     };
     /// As the leader.
     Tended tend(const std::stop_token& stop);
-    /// Takes back what a gang that is placed in part holds: its pods are deleted where a controller makes them
-    /// again, so that they wait together; of another one an Event says what to do.
+    /// Takes back what a gang that is placed in part holds: its pods without a node are deleted where a controller
+    /// makes them again, so that they wait together; of another one an Event says what to do.
     Tended undo(const scheduling::GangTurn& turn, const std::stop_token& stop);
 
 private:

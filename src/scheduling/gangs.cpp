@@ -38,8 +38,7 @@ void judge(const Members& members, GangTurn& turn) {
     const unsigned missing = turn.size > members.settled ? turn.size - members.settled : 0;
     const bool has_bound = std::any_of(turn.let_go.begin(), turn.let_go.end(),
                                        [](const GpuPod* one) { return !one->node.empty(); });
-    const bool never_whole = was_never_whole(turn);
-    if (missing == 0 || (has_bound && !never_whole)) {
+    if (missing == 0 || (has_bound && !was_never_whole(turn))) {
         turn.ask = turn.waiting;
         return;
     }
@@ -53,8 +52,9 @@ void judge(const Members& members, GangTurn& turn) {
         turn.why = counted(members.held, "pod") + " of its " + std::to_string(turn.size) +
                    (members.held == 1 ? " has" : " have") + " another scheduling gate, too";
     }
+    turn.is_half_placed = !turn.let_go.empty();
     for (const GpuPod* const one : turn.let_go) {
-        if (one->node.empty() || never_whole) turn.undo.push_back(one);
+        if (one->node.empty()) turn.undo.push_back(one);
     }
 }
 

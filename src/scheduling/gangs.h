@@ -23,13 +23,12 @@ struct GangTurn {
     bool at_once = false;  // all of `ask` or none; false: one by one, since the gang runs already
     std::vector<const GpuPod*> waiting;  // all of its gated pods
     std::vector<const GpuPod*> let_go;   // with a place that was chosen for the gang, and not ended
-    /// Half placed: of those that were let go, whose places are held for nothing while `ask` has none.
+    /// Some have places and others of those that are to start with them have none.
+    bool is_half_placed = false;
+    /// Of a half placed one: those without a node, whose places are held for nothing while `ask` has none.
     std::vector<const GpuPod*> undo;
     const GpuPod* first = nullptr;  // the gang's place in the queue is that of its first pod
     std::string why;                // "2 of its 4 pods exist"
-
-    /// Some have places and others of those that are to start with them have none.
-    [[nodiscard]] bool is_half_placed() const { return !undo.empty(); }
 };
 
 /// GET of the Job, JobSet or PodGroup that a claim names.

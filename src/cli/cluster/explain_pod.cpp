@@ -225,7 +225,7 @@ Json story_json(const GpuPod& pod, const PodStory& story) {
             pods.push_back({{"pod", row[0]}, {"state", row[1]}, {"node", row[2]}});
         gang = {{"name", story.gang->turn.name.substr(std::string_view("gang ").size())},
                 {"size", story.gang->turn.size},
-                {"halfPlaced", story.gang->turn.is_half_placed()},
+                {"halfPlaced", story.gang->turn.is_half_placed},
                 {"pods", std::move(pods)}};
     }
     return {{"pod", pod.full_name()},        {"node", pod.node},

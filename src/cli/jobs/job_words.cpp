@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs/job_words.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/number.h"
+#include "base/time_text.h"
+#include "cli/command.h"
+#include "cli/files/config_command.h"
+#include "command_line/command.h"
+#include "jobs/name.h"
+#include "jobs/read.h"
+
+namespace aliquot::cli {
+namespace {
+
+constexpr std::size_t kMostFileMib = 1;
+
+Error wrong_word(const std::string& flag, const std::string& value, const char* expected) {
+    return {ErrorCode::kInvalidInput, flag + ": '" + value + "' is wrong; expected " + expected};
+}
+
+Result<std::int64_t> seconds_of(const char* flag, const std::string& text) {
+    const auto span = parse_duration(text);
+    if (!span || span->count() < 1'000) return wrong_word(flag, text, "90s, 30m, 2h or 3d");
+    return span->count() / 1'000;
+}
+
+Result<Done> take_variables(const std::vector<std::string>& words, jobs::Request& request) {
+    for (const std::string& word : words) {
+        const auto equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        if (name.empty()) return wrong_word("--env", word, "NAME=VALUE or NAME");
+        if (equals != std::string::npos) {
+            request.env.emplace_back(name, word.substr(equals + 1));
+            continue;
+        }
+        const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+        if (value == nullptr) {
+            return wrong_word("--env", word, "NAME=VALUE, or a variable that is set here");
+        }
+        request.env.emplace_back(name, value);
+    }
+    return Done{};
+}
+
+Result<Done> take_times(const JobWords& words, jobs::Request& request) {
+    if (!words.time.empty()) {
+        const auto seconds = seconds_of("--time", words.time);
+        if (!seconds) return seconds.error();
+        request.deadline_seconds = *seconds;
+    }
+    if (!words.cpu_after.empty()) {
+        const auto seconds = seconds_of("--cpu-after", words.cpu_after);
+        if (!seconds) return seconds.error();
+        request.cpu_after_seconds = *seconds;
+    }
+    return Done{};
+}
+
+void set(std::string& field, const std::string& word) {
+    if (!word.empty()) field = word;
+}
+
+}  // namespace
+
+void add_job_words(command_line::Command& command, JobWords& words) {
+    command.add_option("-f,--file", words.file, "Read the job from a JSON or YAML file; - is stdin",
+                       "FILE");
+    command.add_option("--name", words.name, "Name of the job; default: made of task or program",
+                       "NAME");
+    command.add_option("--task-id", words.task, "Whose work it is: the same task twice is one job",
+                       "ID");
+    command.add_option("--gpu", words.gpus, "Whole GPUs: 1, 2, 4 or 8; default 1", "N");
+    command.add_flag("--any-gpu-count", words.any_count, "Take any number of GPUs up to 16");
+    command.add_option("--gpu-memory", words.gpu_memory, "A share of one GPU: 8Gi, 512Mi",
+                       "AMOUNT");
+    command
+        .add_option("--gpu-compute", words.gpu_compute,
+                    "Of a share: at most so much GPU time, in percent", "PERCENT")
+        ->range(1U, 100U);
+    command.add_option("--gpu-type", words.gpu_type, "GPU model: a100, v100, t4, ..., any",
+                       "MODEL");
+    command.add_option("--queue", words.queue, "Queue that it waits in", "NAME");
+    command.add_option("--priority", words.priority, "Higher ones go first", "N");
+    command.add_option("--time", words.time, "It is ended after so long: 90s, 30m, 2h; default 24h",
+                       "TIME");
+    command.add_option("--cpu-after", words.cpu_after,
+                       "Run on the CPU when there is no GPU for so long", "TIME");
+    command.add_option("--retries", words.retries, "Further tries after a failure; default 3", "N")
+        ->range(0, 100);
+    command.add_option("--array", words.array, "Run it N times, told apart by an index", "N")
+        ->range(1U, 10'000U);
+    command
+        .add_option("--env", words.env, "Variable of the program; NAME takes the value from here",
+                    "NAME[=VALUE]")
+        ->allow_extra_args(false);
+    command.add_option("--workdir", words.workdir, "Directory that the program runs in", "DIR");
+    command.add_option("--image", words.image, "Container image", "IMAGE");
+    command.add_option("--memory", words.memory, "Limit of host memory: 16Gi", "AMOUNT");
+    command.add_option("--cpu", words.cpu, "Limit of CPU: 8 or 8000m", "AMOUNT");
+    command.add_option("COMMAND", words.command, "The program and its arguments, after --", " ");
+}
+
+Result<jobs::Request> request_of(const JobWords& words) {
+    jobs::Request request;
+    if (!words.file.empty()) {
+        const auto input = read_input(words.file, kMostFileMib);
+        if (!input) return input.error();
+        auto read = jobs::read(input->text);
+        if (!read) return std::move(read).error().during(input->name);
+        request = *std::move(read);
+    }
+    set(request.name, words.name);
+    set(request.task_id, words.task);
+    set(request.image, words.image);
+    set(request.queue, words.queue);
+    set(request.gpu_memory, words.gpu_memory);
+    set(request.gpu_type, words.gpu_type);
+    set(request.memory, words.memory);
+    set(request.cpu, words.cpu);
+    set(request.workdir, words.workdir);
+    if (words.priority != 0) request.priority = words.priority;
+    if (words.gpus != 0) request.gpu_count = words.gpus;
+    if (words.any_count) request.any_gpu_count = true;
+    if (words.gpu_compute != 0) request.gpu_compute = words.gpu_compute;
+    if (words.retries >= 0) request.retries = static_cast<std::uint32_t>(words.retries);
+    if (words.array != 0) request.array = words.array;
+    if (!words.command.empty()) request.command = words.command;
+    for (const std::string& word : words.after) {
+        const auto id = parse_number<std::uint64_t>(word);
+        if (!id || *id == 0) return wrong_word("--after", word, "the number of a job");
+        request.after.push_back(*id);
+    }
+    if (auto taken = take_variables(words.env, request); !taken) return std::move(taken).error();
+    if (auto taken = take_times(words, request); !taken) return std::move(taken).error();
+    if (request.name.empty() && request.task_id.empty() && !request.command.empty()) {
+        request.task_id =
+            jobs::label_value(std::filesystem::path(request.command.front()).filename().native());
+    }
+    return request;
+}
+
+int exit_code_of(const Error& error) {
+    return error.code == ErrorCode::kInvalidInput || error.code == ErrorCode::kUnsupported
+               ? kUsage
+               : kCouldNotRun;
+}
+
+}  // namespace aliquot::cli

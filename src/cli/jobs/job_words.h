@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "jobs/request.h"
+
+namespace aliquot::command_line {
+class Command;
+}
+
+namespace aliquot::cli {
+
+/// What a person says of a job, on the command line or in a file.
+struct JobWords {
+    std::string file;
+    std::string name;
+    std::string task;
+    std::string image;
+    std::string queue;
+    int priority = 0;
+    unsigned gpus = 0;  // 0: not said
+    bool any_count = false;
+    std::string gpu_memory;
+    unsigned gpu_compute = 0;
+    std::string gpu_type;
+    std::string memory;
+    std::string cpu;
+    std::string time;
+    std::string cpu_after;
+    int retries = -1;  // not said
+    unsigned array = 0;
+    std::vector<std::string> after;
+    std::vector<std::string> env;
+    std::string workdir;
+    std::vector<std::string> command;
+};
+
+/// Adds the options that every way to describe a job has.
+/// words   outlives the parsing
+void add_job_words(command_line::Command& command, JobWords& words);
+
+/// The file's request, with what the command line says in its place. `--env NAME` alone takes the value of this
+/// process's environment.
+/// errors   kInvalidInput: a word that is wrong; of reading the file
+Result<jobs::Request> request_of(const JobWords& words);
+
+/// Of a failure: kUsage for words that are wrong, else kCouldNotRun.
+int exit_code_of(const Error& error);
+
+}  // namespace aliquot::cli

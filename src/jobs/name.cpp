@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/name.h"
+
+#include <array>
+#include <cstdio>
+
+#include "base/text.h"
+#include "document/json.h"
+#include "jobs/read.h"
+
+namespace aliquot::jobs {
+namespace {
+
+constexpr std::size_t kMostName = 63;
+constexpr std::size_t kHashPart = 9;  // with the '-'
+
+/// FNV-1a, 64 bits folded into 32. source: draft-eastlake-fnv
+std::uint32_t fingerprint(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    return static_cast<std::uint32_t>(hash ^ (hash >> 32U));
+}
+
+std::string cut_dashes(std::string text) {
+    while (text.ends_with('-') || text.ends_with('.') || text.ends_with('_')) text.pop_back();
+    return text;
+}
+
+}  // namespace
+
+std::string job_name(const Request& request) {
+    if (!request.name.empty()) return request.name;
+    std::string name = "gpu-";
+    for (const char c : request.task_id) {
+        const char small = lower(c);
+        name += is_digit(small) || is_letter(small) ? small : '-';
+    }
+    name.resize(std::min(name.size(), kMostName - kHashPart));
+    std::array<char, 16> hash{};
+    std::snprintf(hash.data(), hash.size(), "-%08x",
+                  fingerprint(document::to_json_line(to_document(request, Secrets::kTell))));
+    return cut_dashes(std::move(name)) + hash.data();
+}
+
+std::string label_value(std::string_view text) {
+    std::string value;
+    for (const char c : text) {
+        const bool fine = is_digit(c) || is_letter(c) || c == '-' || c == '_' || c == '.';
+        if (value.empty() && !is_digit(c) && !is_letter(c)) continue;
+        value += fine ? c : '-';
+        if (value.size() == kMostName) break;
+    }
+    return cut_dashes(std::move(value));
+}
+
+}  // namespace aliquot::jobs

@@ -27,7 +27,8 @@
     COMMAND("completion", add_completion_command, true) \
     COMMAND("node", add_node_command)                   \
     COMMAND("verify", add_verify_command)               \
-    COMMAND("placement", add_placement_command)
+    COMMAND("placement", add_placement_command)         \
+    COMMAND("queue", add_queue_command)
 
 namespace aliquot::cli {
 

@@ -38,6 +38,7 @@ void State::start(Slot slot, std::vector<placement::Placement> where, Plan& plan
 void State::serve_waiting(Plan& plan) {
     const unsigned most_holds = keeps_reservations() ? options.reservations : 0;
     std::vector<Slot> window;
+    AskId fitted = UINT32_MAX;  // that fits beside what is held
     Walk walk(*this, Walk::Over::kOpen);
     for (Slot slot = walk.next(); slot != kNoSlot; slot = walk.next()) {
         const Record& record = records[slot];
@@ -54,7 +55,9 @@ void State::serve_waiting(Plan& plan) {
         }
         if (!room.is_refused(record.ask)) {
             if (is_beside_held(record)) {
-                if (room.fits(room.nodes(), ask)) {
+                // Nothing starts while the window is filled: what fitted, fits.
+                if (record.ask == fitted || room.fits(room.nodes(), ask)) {
+                    if (holds_of_devices > 0) fitted = record.ask;
                     window.push_back(slot);
                     if (window.size() >= options.window) break;
                     continue;

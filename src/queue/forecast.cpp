@@ -78,11 +78,13 @@ std::vector<Eta> State::forecast() {
                          drawn.end());
         const Time middle = drawn[draws / 2];
         etas[i] = {.id = record.id, .position = static_cast<std::uint32_t>(i + 1)};
+        record.eta = etas[i];
         if (middle == kNever) continue;
         const Time wait = middle - now;
         const Calibration::Bounds bounds = calibration.bounds(waiting[i].milli, wait);
         etas[i].p50 = now + bounds.p50;
         etas[i].p90 = now + std::max(bounds.p50, bounds.p90);
+        record.eta = etas[i];
         if (record.foreseen >= 0) continue;
         record.foreseen = wait;
         record.foreseen_at = now;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "queue/outlook.h"
 #include "queue/state.h"
 
 namespace aliquot::queue {
@@ -21,35 +22,6 @@ void keep_common(Node& node, const Node& other) {
         node.mib[i] = std::min(node.mib[i], other.mib[i]);
     }
 }
-
-/// Devices as they get free, and how many pods of one ask fit on them.
-class Outlook {
-public:
-    Outlook(const Room& room, const Ask& ask, Nodes nodes)
-        : room_(room), ask_(ask), nodes_(std::move(nodes)), pods_(nodes_.size()) {
-        for (std::size_t i = 0; i < nodes_.size(); ++i) count(static_cast<placement::NodeId>(i));
-    }
-    void free(const Ask& theirs, placement::NodeId node, const placement::Spot& spot) {
-        NodeTable::put_back(nodes_[node], theirs.shape, spot);
-        count(node);
-    }
-    [[nodiscard]] bool fits() const { return total_ >= ask_.gang; }
-    Nodes take_nodes() { return std::move(nodes_); }
-
-private:
-    void count(placement::NodeId node) {
-        if (!room_.may_use(ask_, node)) return;
-        const unsigned pods = room_.pods_on(nodes_[node], ask_, ask_.gang);
-        total_ = total_ - pods_[node] + pods;
-        pods_[node] = pods;
-    }
-
-    const Room& room_;
-    const Ask& ask_;
-    Nodes nodes_;
-    std::vector<unsigned> pods_;
-    std::uint64_t total_ = 0;
-};
 
 }  // namespace
 
@@ -184,6 +156,14 @@ bool State::take_from_held(const Record& record, Time ends, const std::vector<Pl
     return true;
 }
 
+Nodes State::free_beside_held(Time ends) const {
+    Nodes common = room.nodes();
+    for (const Held& one : held)
+        if (!one.nodes.empty() && one.at < ends)
+            for (std::size_t i = 0; i < common.size(); ++i) keep_common(common[i], one.nodes[i]);
+    return common;
+}
+
 std::vector<Placement> State::place_beside_held(const Record& record, Time ends) {
     auto first = room.place(record.ask);
     if (!first) {
@@ -192,11 +172,8 @@ std::vector<Placement> State::place_beside_held(const Record& record, Time ends)
     }
     if (take_from_held(record, ends, *first)) return std::move(*first);
     room.release(record.ask, *first);
-    // The engine's choice would be in the way: what is free now and stays free.
-    Nodes common = room.nodes();
-    for (const Held& one : held)
-        if (!one.nodes.empty() && one.at < ends)
-            for (std::size_t i = 0; i < common.size(); ++i) keep_common(common[i], one.nodes[i]);
+    // The engine's choice would be in the way.
+    Nodes common = free_beside_held(ends);
     std::vector<Placement> where;
     for (const PodSpot& pod : room.take_on(common, room.ask(record.ask)))
         where.push_back(Room::placement_of(pod));

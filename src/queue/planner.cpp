@@ -274,6 +274,13 @@ std::vector<Eta> Planner::forecast(Time now) {
     return state_->forecast();
 }
 
+Result<Explanation> Planner::explain(JobId id, Time now) {
+    const auto found = state_->by_id.find(id);
+    if (found == state_->by_id.end()) return no_such_job(id);
+    state_->see(now);
+    return state_->explain(found->second);
+}
+
 std::size_t Planner::waiting() const { return state_->waiting_count; }
 std::size_t Planner::running() const { return state_->running.size(); }
 

@@ -50,6 +50,9 @@ public:
     /// job's first counting.
     std::vector<Eta> forecast(Time now);
 
+    /// Why a job waits. errors: kNotFound
+    Result<Explanation> explain(JobId id, Time now);
+
     [[nodiscard]] std::size_t waiting() const;
     [[nodiscard]] std::size_t running() const;
     /// Where a running job runs; empty: it does not run.

@@ -17,7 +17,9 @@ Estimate State::estimate(const Record& record, Time elapsed) const {
         const Time whole = record.expected > elapsed ? record.expected : doubled(elapsed);
         said = {whole, whole, whole};
     } else {
-        if (options.learn) said = run_times.estimate(record.key, elapsed);
+        if (options.learn)
+            said = elapsed == 0 ? run_times.at_start(record.key)
+                                : run_times.estimate(record.key, elapsed);
         const Time most = record.limit > 0 ? record.limit : quotas.queue(record.queue).limit;
         if (said.p50 == 0) {
             const Time guess = most > 0 ? most : options.first_guess;

@@ -95,6 +95,44 @@ struct Eta {
     Time p90 = kNever;           // later than this in one of ten cases
 };
 
+/// A running job that holds what another waits for.
+struct Holder {
+    JobId id = 0;
+    std::int64_t milli = 0;
+    Time ends = 0;  // as predicted
+};
+
+/// Why a job waits, and for whom.
+struct Explanation {
+    enum class Why : std::uint8_t {
+        kRuns,         // it does not wait
+        kNext,         // nothing holds it: it starts with the next plan
+        kDevices,      // not enough free where it could run
+        kQuota,        // of its queue or cohort
+        kReservation,  // it fits, but would delay a job ahead that is promised a time
+        kImpossible,   // more than there is, or than its quota: it never starts
+    };
+    static constexpr std::size_t kMostNamed = 10;
+
+    JobId id = 0;
+    Why why = Why::kNext;
+    std::uint32_t position = 0;  // 1: next; 0: it does not wait
+    std::vector<JobId> ahead;    // the first kMostNamed
+    std::vector<Holder>
+        holders;  // whose end gives it its place, if it were next; at most kMostNamed, by end
+    std::size_t more_holders = 0;
+    Time earliest = kNever;         // if it were next and nobody ended early
+    Eta eta;                        // of the latest forecast(); 0: it was in none
+    std::optional<JobId> promised;  // kReservation: the job that it would delay
+    /// What of the same kind would start now: as many pods or GPUs as can, or a part of a GPU. nullopt: nothing.
+    struct Smaller {
+        std::uint32_t gang = 1;
+        std::uint8_t gpus = 0;   // of each pod
+        std::int32_t milli = 0;  // of each GPU
+    };
+    std::optional<Smaller> smaller;
+};
+
 /// How a job ended. Only a completed run teaches how long such jobs run.
 enum class Outcome : std::uint8_t { kCompleted, kFailed, kCancelled };
 

@@ -51,7 +51,17 @@ Result<placement::NodeId> Room::add_node(placement::NodeSpec spec) {
     return added;
 }
 
-void Room::describe(Ask& ask) {
+Ask Room::like(const Ask& ask, std::uint32_t gang, unsigned gpus, std::int32_t milli) const {
+    Ask made = ask;
+    made.gang = gang;
+    made.shape.gpus = made.request.gpus = static_cast<std::uint8_t>(gpus);
+    made.request.milli = milli;
+    made.shape.milli = static_cast<std::uint16_t>(milli);
+    made.milli = std::int64_t{milli} * gpus * gang;
+    return made;
+}
+
+void Room::describe(Ask& ask) const {
     ask.shape = table_.shape_of(ask.request);
     ask.admitted.clear();
     if (!ask.request.selector.empty() || std::any_of(nodes_.begin(), nodes_.end(), [&](auto& node) {

@@ -45,6 +45,9 @@ public:
     Result<AskId> ask_of(const placement::Request& request, std::uint32_t gang);
     [[nodiscard]] const Ask& ask(AskId id) const { return asks_[id]; }
     [[nodiscard]] std::size_t asks() const { return asks_.size(); }
+    /// The same in another size; not kept.
+    [[nodiscard]] Ask like(const Ask& ask, std::uint32_t gang, unsigned gpus,
+                           std::int32_t milli) const;
 
     /// Whether it is known not to fit, because nothing was freed since it did not.
     [[nodiscard]] bool is_refused(AskId id) const { return asks_[id].refused_at == freed_; }
@@ -84,7 +87,7 @@ public:
     [[nodiscard]] std::string self_check() const;
 
 private:
-    void describe(Ask& ask);
+    void describe(Ask& ask) const;
 
     placement::Engine engine_;
     placement::NodeTable table_;  // names, models and geometries; nothing is taken of it

@@ -78,6 +78,15 @@ const std::vector<Time>& RunTimes::known(Key key, Time elapsed) const {
     return group->sorted;
 }
 
+const Estimate& RunTimes::at_start(Key key) const {
+    const Group& group = groups_[key];
+    if (group.estimated != version_) {
+        group.at_start = estimate(key, 0);
+        group.estimated = version_;
+    }
+    return group.at_start;
+}
+
 Estimate RunTimes::estimate(Key key, Time elapsed) const {
     const std::vector<Time>& sorted = known(key, elapsed);
     const std::size_t count = longer_than(sorted, elapsed);

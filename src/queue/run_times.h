@@ -36,6 +36,8 @@ public:
     /// Of a job that has run for `elapsed`: its run time in all, by those that took longer; 0 before the start.
     /// Nothing known: all parts are 0.
     [[nodiscard]] Estimate estimate(Key key, Time elapsed) const;
+    /// estimate(key, 0), remembered.
+    [[nodiscard]] const Estimate& at_start(Key key) const;
     /// Run times that are known for it, in order of length; wider groups as in estimate().
     [[nodiscard]] const std::vector<Time>& known(Key key, Time elapsed) const;
     /// Grows with every learn().
@@ -47,6 +49,8 @@ private:
         std::vector<Time> order;  // a ring: as they came
         std::size_t oldest = 0;
         std::array<Key, 3> wider{};  // nearest first; all of them 0, the group of all, at last
+        mutable Estimate at_start;
+        mutable std::uint64_t estimated = UINT64_MAX;  // version of at_start
     };
     Key group(std::string text);
 

@@ -41,6 +41,7 @@ struct Record {
     Time done = 0;         // of its run, before it was ended by kSrtf, which loses nothing
     Time foreseen = -1;    // wait, by the first forecast; -1: there was none
     Time foreseen_at = 0;
+    Eta eta;  // of the latest forecast
     // While it runs:
     Time since = 0;
     Time ends = 0;     // predicted
@@ -135,6 +136,13 @@ struct State {
     std::vector<Slot> order();
     [[nodiscard]] Time drawn_rest(const Record& record, std::uint64_t draw, bool single) const;
     std::vector<Eta> forecast();
+
+    // explain.cpp: why not yet
+    Explanation explain(Slot slot);
+    void name_holders(const Record& record, Explanation& made) const;
+    [[nodiscard]] std::optional<Explanation::Smaller> smaller(const Record& record) const;
+    /// What is free now and stays free for a run until `ends`, beside what is held.
+    [[nodiscard]] Nodes free_beside_held(Time ends) const;
 
     [[nodiscard]] bool preempts() const {
         return options.policy == Policy::kSrtf || (is_ours() && options.reclaim);

@@ -57,15 +57,21 @@ Timeline::Row* Timeline::first_row() {
 }
 
 void Timeline::reserve(std::int64_t milli) {
-    std::vector<End> ends = ends_;
+    // The earliest ends in order, without taking the heap apart: the next is a child of one seen.
+    const auto later = [this](std::size_t a, std::size_t b) { return ends_[a] > ends_[b]; };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> seen(later);
     std::int64_t free = free_;
     reserved_at_ = kNever;
-    while (!ends.empty() && free < milli) {
-        std::pop_heap(ends.begin(), ends.end(), std::greater<>{});
-        free += ends.back().milli;
-        reserved_at_ = ends.back().at;
-        ends.pop_back();
+    if (!ends_.empty()) seen.push(0);
+    while (!seen.empty() && free < milli) {
+        const std::size_t at = seen.top();
+        seen.pop();
+        free += ends_[at].milli;
+        reserved_at_ = ends_[at].at;
+        for (const std::size_t child : {2 * at + 1, 2 * at + 2})
+            if (child < ends_.size()) seen.push(child);
     }
+    if (free < milli) reserved_at_ = kNever;
     spare_ = free - milli;
     reserved_ = true;
 }

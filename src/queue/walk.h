@@ -26,25 +26,38 @@ public:
     void note_started();
 
 private:
-    struct Seat {
-        std::int32_t priority = 0;
-        double queue = 0;  // usage by weight
-        double user = 0;
+    struct Seat {  // of a line among those of its queue
+        double used = 0;
         Entry head;
         LineId line = 0;
+        std::uint32_t bucket = 0;
+    };
+    struct Group {  // lines of one queue and priority, a heap
+        std::int32_t priority = 0;
+        QueueId queue = 0;
+        double used = 0;  // by weight
+        std::vector<Seat> seats;
     };
     static bool is_behind(const Seat& a, const Seat& b);
-    [[nodiscard]] Seat seat_of(LineId line) const;
-    [[nodiscard]] const Bucket* first_open(const Line& line) const;
+    [[nodiscard]] bool is_group_behind(std::uint32_t a, std::uint32_t b) const;
+    /// Its first job that is not closed; false: there is none.
+    bool seat(LineId line, Seat& made) const;
+    void add(LineId line);
+    /// Puts the last job's line and queue where they belong now.
+    void settle();
+    [[nodiscard]] double share_of(QueueId queue) const;
 
     State& state_;
-    std::vector<Seat> heap_;
+    double unit_;  // what a milli of a GPU for 1 ms counts
+    std::vector<Group> groups_;
+    std::vector<std::uint32_t> heap_;  // of groups, the first to be served at the front
     std::vector<double> queue_added_;
     std::vector<double> user_added_;
     LineId line_ = 0;
-    std::size_t bucket_ = 0;
-    double worth_ = 0;      // of the last job
-    bool pending_ = false;  // line_ has to go back into the heap
+    std::uint32_t bucket_ = 0;
+    double worth_ = 0;  // of the last job
+    std::uint32_t account_ = 0;
+    bool pending_ = false;  // the last job's line is at the front and not settled
 };
 
 }  // namespace aliquot::queue

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// aliquot queue: what waits for GPUs, and how long it would under which rules.
+#include "cli/files/queue_command.h"
+
+#include "cli/commands.h"
+#include "command_line/command.h"
+
+namespace aliquot::cli {
+
+void add_queue_command(command_line::Command& program, Context& context) {
+    command_line::Command* queue =
+        program.add_subcommand("queue", "Try queue policies on a trace of jobs");
+    queue->require_subcommand(1);
+    queue->footer(
+        "aliquot queue simulate --gpus 64\n"
+        "aliquot queue simulate --trace jobs.csv --gpus 128 --policy best-effort,aliquot");
+    add_queue_simulate(*queue, context);
+}
+
+}  // namespace aliquot::cli

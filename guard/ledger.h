@@ -49,7 +49,7 @@ public:
     const char* join();
     [[nodiscard]] bool joined() const { return slot_ != kNone; }
     /// In the child of a fork: the slot is the parent's.
-    void forget() { slot_ = kNone; }
+    void forget();
 
     /// The place of a device; a new one is entered. kNone: the table is full.
     /// container_index   where the environment's limits are those of this GPU
@@ -126,6 +126,10 @@ private:
     const char* attach_private();
     bool claim(int descriptor, unsigned index, std::uint64_t owner);
     bool is_alive(unsigned index, int descriptor) const;
+    /// Where locks do not last: whether the pid tells more. A process may have closed the descriptor
+    /// that holds its lock, and a child that nobody told us of may have inherited it.
+    [[nodiscard]] bool goes_by_pid(const abi::Slot& slot) const;
+    [[nodiscard]] bool lives_by_pid(const abi::Slot& slot) const;
     // Under the lock of that generation. Where they return false it was taken away, and nothing or
     // only a part was done: again, with the lock.
     bool change(std::uint16_t generation, unsigned place, std::uint64_t bytes, bool add, Part part);
@@ -152,6 +156,8 @@ private:
     std::uint64_t patience_ns_ = 1'000'000'000;  // for a lock whose holder lives
     std::uint64_t own_pid_namespace_ = 0;        // inode; 0: not known
     bool is_handed_ = false;                     // memory of the agent's
+    bool locks_last_ = true;                     // as long as a page of the file is mapped; else:
+    int held_ = -1;                              // the descriptor that holds the lock of our slot
     bool private_ = false;  // nobody but this process and its forks: liveness goes by pid
     std::atomic<std::uint64_t> truth_seen_{0};
     std::atomic<std::uint64_t> reaped_ticks_{0};

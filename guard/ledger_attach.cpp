@@ -97,6 +97,33 @@ void keep_open(int file) {
     kernel::close(own);
 }
 
+constexpr std::size_t kPage = 4096;
+
+/// Whether a lock of the file at `path` lives as long as a page of it is mapped. Of overlayfs a mapping
+/// holds the file below, and the lock goes with the last descriptor.
+bool mappings_keep_locks(int file, const char* path) {
+    constexpr std::uint64_t kTrials = 2 * abi::kSlotLockOffset;
+    const std::uint64_t byte = kTrials + (random_number() & 0xffff'ffffu);  // nobody else's
+    const int other = kernel::open(path, O_RDWR | O_NONBLOCK);
+    if (other < 0) return false;
+    void* page = nullptr;
+    if (kernel::lock_byte(other, F_OFD_SETLK, F_WRLCK, byte) == 0)
+        page = kernel::map(kPage, PROT_NONE, MAP_SHARED, other, 0);
+    kernel::close(other);
+    const bool kept = page != nullptr && kernel::byte_is_locked(file, byte);
+    if (page != nullptr) kernel::unmap(page, kPage);
+    return kept;
+}
+
+/// The file where few programs have one, and none that this one starts; below 0: no room.
+int move_high(int file) {
+    for (const long lowest : {1000L, 200L, 0L}) {
+        const long moved = kernel::call(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest);
+        if (moved >= 0) return static_cast<int>(moved);
+    }
+    return -1;
+}
+
 std::uint64_t inode_of_pid_namespace() {
     char target[64] = {};
     const long length = kernel::call(SYS_readlinkat, AT_FDCWD, kernel::as_long("/proc/self/ns/pid"),
@@ -202,6 +229,10 @@ const char* Ledger::attach_ledger(const char* path) {
     // A slot is alive by a lock: without them every process would be taken for dead.
     if (problem == nullptr && kernel::lock_byte(file, F_OFD_SETLK, F_UNLCK, kMakingLock) != 0)
         problem = "the file system of the ledger has no locks";
+    if (problem == nullptr && !is_handed_ && !mappings_keep_locks(file, path)) {
+        locks_last_ = false;
+        own_pid_namespace_ = inode_of_pid_namespace();
+    }
     kernel::close(file);
     if (problem == nullptr) {
         if (is_unmade(*ledger)) make_content(*ledger);
@@ -251,7 +282,24 @@ bool Ledger::claim(int descriptor, unsigned index, std::uint64_t owner) {
         if (free != 0 && is_alive(index, -1)) return false;
         return slot.owner.compare_exchange_strong(free, owner);
     }
-    return kernel::lock_byte(descriptor, F_OFD_SETLK, F_WRLCK, abi::kSlotLockOffset + index) == 0;
+    const std::uint64_t byte = abi::kSlotLockOffset + index;
+    if (kernel::lock_byte(descriptor, F_OFD_SETLK, F_WRLCK, byte) != 0) return false;
+    if (slot.owner.load(std::memory_order_relaxed) == 0 || !goes_by_pid(slot) ||
+        !lives_by_pid(slot))
+        return true;
+    kernel::lock_byte(descriptor, F_OFD_SETLK, F_UNLCK, byte);
+    return false;
+}
+
+void Ledger::forget() {
+    slot_ = kNone;
+    if (held_ < 0) return;
+    // The program may have closed it, and have another file there by now.
+    std::uint64_t region = 0;
+    const long length = kernel::call(SYS_pread64, held_, kernel::as_long(&region), sizeof region,
+                                     offsetof(abi::Ledger, region));
+    if (length == sizeof region && region == ledger_->region) kernel::close(held_);
+    held_ = -1;
 }
 
 /// The slot is ours: nobody else writes what is not fenced.
@@ -296,13 +344,14 @@ const char* Ledger::join() {
     if (file >= 0) {
         // The lock lives as long as the open file, and that as long as this page: no descriptor
         // that a program may close stays, and a child does not inherit it.
-        constexpr std::size_t kPage = 4096;
         void* anchor = kernel::map(kPage, PROT_NONE, MAP_SHARED, file, 0);
         if (anchor != nullptr)
             kernel::call(SYS_madvise, kernel::as_long(anchor), kPage, MADV_DONTFORK);
         if (is_handed_) keep_open(file);
+        if (!locks_last_) held_ = move_high(file);
         kernel::close(file);
-        if (anchor == nullptr) return "the ledger's lock cannot be kept";
+        if (anchor == nullptr || (!locks_last_ && held_ < 0))
+            return "the ledger's lock cannot be kept";
     }
     free_of(index);
     slot_ = index;

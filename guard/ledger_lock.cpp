@@ -126,10 +126,19 @@ bool Ledger::is_alive(unsigned index, int descriptor) const {
     const abi::Slot& slot = ledger_->slots[index];
     const bool ours =
         private_ || (own_pid_namespace_ != 0 && slot.pid_namespace == own_pid_namespace_);
-    if (!private_ && descriptor >= 0)
+    if (!private_ && descriptor >= 0 && !goes_by_pid(slot))
         return kernel::byte_is_locked(descriptor, abi::kSlotLockOffset + index);
     // Without a free descriptor, by its pid, as far as that means the same to both.
-    if (!ours) return true;
+    return !ours || lives_by_pid(slot);
+}
+
+bool Ledger::goes_by_pid(const abi::Slot& slot) const {
+    // With our pid it may be what this process was before its last exec.
+    return !locks_last_ && own_pid_namespace_ != 0 && slot.pid_namespace == own_pid_namespace_ &&
+           static_cast<int>(value(slot.owner) >> 32) != kernel::own_pid();
+}
+
+bool Ledger::lives_by_pid(const abi::Slot& slot) const {
     const int pid = static_cast<int>(value(slot.owner) >> 32);
     if (pid == 0) return true;  // it is about to join
     if (kernel::call(SYS_kill, pid, 0) == -ESRCH) return false;

@@ -67,6 +67,58 @@ TEST_F(LedgerTest, ALivingProcessKeepsItsPlaceWithoutAnyDescriptor) {
     EXPECT_EQ(ledger->used(0), 0U);
 }
 
+// As in a container without an agent: there a mapping does not hold the file's locks.
+TEST_F(LedgerTest, OnOverlayfsTheLivingAreCountedAndTheDeadAreNot) {
+    if (const std::string why = use_overlay(); !why.empty()) GTEST_SKIP() << why;
+    const pid_t other = start([](Ledger& ledger) { ledger.grow(0, 50 * kMiB, Part::kTracked); });
+    const pid_t closing = start([](Ledger& ledger) {
+        ledger.grow(0, 20 * kMiB, Part::kTracked);
+        for (int descriptor = 3; descriptor < 2000; ++descriptor)
+            if (::lseek(descriptor, 0, SEEK_CUR) >= 0) ::close(descriptor);
+    });
+    const auto ledger = joined();
+    ledger->reap();
+    EXPECT_EQ(ledger->used(0), 70 * kMiB);
+    EXPECT_FALSE(ledger->grow(0, 31 * kMiB, Part::kTracked));
+    kill(other);
+    ledger->reap();
+    EXPECT_EQ(ledger->used(0), 20 * kMiB);
+    kill(start([](Ledger& next) { next.grow(0, 10 * kMiB, Part::kTracked); }));
+    ledger->reap();
+    EXPECT_EQ(ledger->used(0), 20 * kMiB);
+    kill(closing);
+    ledger->reap();
+    EXPECT_EQ(ledger->used(0), 0U);
+}
+
+TEST_F(LedgerTest, OnOverlayfsAChildDoesNotKeepItsParentAlive) {
+    if (const std::string why = use_overlay(); !why.empty()) GTEST_SKIP() << why;
+    std::array<int, 2> ready{};
+    ASSERT_EQ(::pipe(ready.data()), 0);
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        const auto ledger = joined();
+        ledger->grow(0, 10 * kMiB, Part::kTracked);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ledger->forget();
+            const pid_t self = ::getpid();
+            if (::write(ready[1], &self, sizeof self) != sizeof self) ::_exit(1);
+        }
+        for (;;) ::pause();
+    }
+    pid_t child = 0;
+    ASSERT_EQ(::read(ready[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
+    const auto ledger = joined();
+    EXPECT_EQ(ledger->used(0), 10 * kMiB);
+    kill(parent);
+    ledger->reap();
+    EXPECT_EQ(ledger->used(0), 0U);
+    ::kill(child, SIGKILL);
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
 TEST_F(LedgerTest, AChildDoesNotKeepItsParentAlive) {
     std::array<int, 2> ready{};
     ASSERT_EQ(::pipe(ready.data()), 0);

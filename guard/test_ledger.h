@@ -2,6 +2,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +34,12 @@ protected:
         settings_.wanted = true;
         for (std::uint64_t& limit : settings_.memory_bytes) limit = 100 * kMiB;
     }
-    void TearDown() override { std::filesystem::remove_all(directory_); }
+    void TearDown() override {
+        while (::umount2((directory_ / "merged").c_str(), MNT_DETACH) == 0 ||
+               ::umount2(directory_.c_str(), MNT_DETACH) == 0) {
+        }
+        std::filesystem::remove_all(directory_);
+    }
 
     static void set_path(char (&to)[kMaxPath], const std::filesystem::path& path) {
         std::strncpy(to, path.c_str(), kMaxPath - 1);
@@ -71,6 +78,24 @@ protected:
     static void kill(pid_t child) {
         ::kill(child, SIGKILL);
         ::waitpid(child, nullptr, 0);
+    }
+
+    /// From now on the ledger lies on overlayfs. Says what is missing; empty: nothing.
+    std::string use_overlay() {
+        const auto at = [this](const char* name) { return (directory_ / name).native(); };
+        // Of this thread and what it starts.
+        if (::unshare(CLONE_NEWNS) != 0 ||
+            ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("none", directory_.c_str(), "tmpfs", 0, nullptr) != 0)
+            return "needs the right to mount";
+        for (const char* name : {"lower", "upper", "work", "merged"})
+            std::filesystem::create_directory(directory_ / name);
+        const std::string parts =
+            "lowerdir=" + at("lower") + ",upperdir=" + at("upper") + ",workdir=" + at("work");
+        if (::mount("overlay", at("merged").c_str(), "overlay", 0, parts.c_str()) != 0)
+            return "needs overlayfs";
+        set_path(settings_.ledger, directory_ / "merged/ledger");
+        return "";
     }
 
     std::filesystem::path directory_;

@@ -100,7 +100,8 @@ public:
         registrar_.forget();
         if (endpoint_ && withdraw) {
             endpoint_->streams().set({});
-            if (!endpoint_->streams().flush(kWithdrawTimeout))
+            const bool written = endpoint_->streams().flush(kWithdrawTimeout);
+            if (!written || !endpoint_->end_streams())
                 log::warning("plugin.withdrawal_unread", {{"resource", options_.resource}});
         }
         endpoint_.reset();

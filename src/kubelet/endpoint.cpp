@@ -70,6 +70,11 @@ Result<Done> Endpoint::accept() {
     return Done{};
 }
 
+bool Endpoint::end_streams() {
+    streams_->close();
+    return server_ == nullptr || server_->wait_until_left(kCloseGrace);
+}
+
 void Endpoint::close() {
     listener_.remove();  // first: nobody shall come while the rest ends
     streams_->close();

@@ -38,6 +38,12 @@ public:
     /// Serves the connections that wait.
     Result<Done> accept();
 
+    /// Ends the streams while the socket is still there, and waits until kubelet has closed its
+    /// connections (bounded): then it has read what they said. A socket that goes first ends them
+    /// unread.
+    /// returns  whether it has
+    bool end_streams();
+
     /// Ends the streams, waits for running calls (bounded), closes everything, removes the socket.
     void close();
 

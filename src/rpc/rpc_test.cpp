@@ -247,6 +247,17 @@ TEST_F(Rpc, AStreamWhosePeerGoesIsForgotten) {
     EXPECT_TRUE(numbers_.wait_streams(0));
 }
 
+TEST_F(Rpc, SaysWhenEveryClientHasLeft) {
+    start();
+    EXPECT_TRUE(server_->wait_until_left(0ms));
+    Descriptor one = connect();
+    const Descriptor other = connect();
+    one = Descriptor();
+    EXPECT_FALSE(server_->wait_until_left(50ms));
+    ASSERT_EQ(::shutdown(other.get(), SHUT_RDWR), 0);
+    EXPECT_TRUE(server_->wait_until_left(60s));
+}
+
 TEST_F(Rpc, TheServerEndsItsStreamsWhenItIsStopped) {
     start();
     std::jthread caller([&] { EXPECT_FALSE(ask("Watch", "")); });

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -57,6 +58,11 @@ public:
         wake_.notify();
     }
 
+    bool wait_until_left(std::chrono::milliseconds timeout) override {
+        std::unique_lock lock(mutex_);
+        return left_.wait_for(lock, timeout, [this] { return arrived_.empty() && served_ == 0; });
+    }
+
     void stop(std::chrono::milliseconds grace) override {
         const std::scoped_lock life(life_);
         if (!thread_.joinable()) return;
@@ -77,6 +83,8 @@ private:
 
     News news() {
         const std::scoped_lock lock(mutex_);
+        served_ = connections_.size() + arrived_.size();
+        if (served_ == 0) left_.notify_all();
         return {std::exchange(arrived_, {}), std::exchange(woken_, false), end_};
     }
 
@@ -144,6 +152,8 @@ private:
     std::vector<Descriptor> arrived_;
     bool woken_ = false;
     std::optional<Clock::time_point> end_;
+    std::size_t served_ = 0;  // connections, when the thread last looked
+    std::condition_variable left_;
 
     // Of the thread.
     Shared shared_{.methods = methods_, .limits = limits_};

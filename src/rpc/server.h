@@ -29,6 +29,11 @@ public:
     /// A feed has something new.
     virtual void wake() = 0;
 
+    /// Waits until every client has closed its connection, which is how it shows that it has done with
+    /// all that it was told.
+    /// returns  whether all have within `timeout`
+    virtual bool wait_until_left(std::chrono::milliseconds timeout) = 0;
+
     /// Ends politely (GOAWAY, open calls finish) and cancels what is left after `grace`. All
     /// connections are closed when it returns, and no method is called any more.
     virtual void stop(std::chrono::milliseconds grace) = 0;

@@ -177,8 +177,7 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
     if (waiting.not_before > now) return;
     // Only the pod that a node is kept for may get what others of its shape may not.
     const std::string uid = waiting.pod.uid;
-    const std::string shape =
-        scheduling::shape_of(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
+    const std::string shape = books_.shape(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
     const auto known = failed.find(shape);
     const Decision decision = known != failed.end() ? known->second : books_.decide(waiting.pod);
     if (decision.kind == Decision::Kind::kWaits) {

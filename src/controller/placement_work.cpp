@@ -31,6 +31,10 @@ void PlacementWork::take_node(const kube_client::ObjectKey& key) {
     auto served = node ? scheduling::read_served_node(*node) : std::nullopt;
     if (!served) {
         if (served_nodes_.erase(key.name) > 0) books_.remove_node(key.name);
+        if (node)
+            books_.set_labels(key.name, scheduling::topology_of(node->labels));
+        else
+            books_.remove_labels(key.name);
         return;
     }
     const auto known = served_nodes_.find(key.name);
@@ -87,6 +91,20 @@ void PlacementWork::take_pod(const kube_client::ObjectKey& key) {
     books_.set_pod(*pod);
 }
 
+/// What the claims of waiting pods mean now.
+void PlacementWork::look_at_volumes() {
+    for (auto& [uid, waiting] : waiting_) {
+        if (waiting.pod.claims.empty()) continue;
+        auto rules = volumes_.rules_of(waiting.pod);
+        if (!rules) {
+            waiting.not_before = Steady::now() + kGlance;
+            continue;
+        }
+        waiting.pod.volumes = *std::move(rules);
+        gangs_.set_pod(waiting.pod);
+    }
+}
+
 void PlacementWork::take_news() {
     std::set<kube_client::ObjectKey> nodes;
     std::set<kube_client::ObjectKey> pods;
@@ -113,6 +131,7 @@ void PlacementWork::run(const std::stop_token& stop) {
         if (is_synced()) {
             take_news();
             if (world_.elector.leads()) {
+                look_at_volumes();
                 place(stop);
                 tend_released(stop);
             }

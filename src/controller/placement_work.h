@@ -12,6 +12,7 @@
 #include "controller/placement_informers.h"
 #include "controller/placement_options.h"
 #include "controller/released_pods.h"
+#include "controller/volume_watch.h"
 #include "kube_client/event_recorder.h"
 #include "kube_client/informer.h"
 #include "scheduling/books.h"
@@ -31,6 +32,7 @@ public:
           events_(world_.api,
                   {.controller = "aliquot.dev/controller", .instance = "aliquot-controller"}),
           released_({world_.api, world_.elector, world_.now, events_}, options.unfit_patience),
+          volumes_(world_.api, [this] { wake(); }),
           nodes_(world_.api, kube_client::resources::nodes(), nodes_of_cluster(),
                  [this](const auto& key, const auto&, const auto&) { note(changed_nodes_, key); }),
           pods_(world_.api, kube_client::resources::pods(), pods_of_cluster(),
@@ -66,7 +68,7 @@ private:
     struct Waiting {
         GpuPod pod;
         Steady::time_point seen;
-        Steady::time_point not_before;  // after a PATCH that failed
+        Steady::time_point not_before;  // after a PATCH that failed; or its volumes are not known
         std::string why;                // it waits; as last told
         std::optional<Steady::time_point> told;
     };
@@ -88,6 +90,7 @@ private:
     void take_news();
     void take_node(const kube_client::ObjectKey& key);
     void take_pod(const kube_client::ObjectKey& key);
+    void look_at_volumes();
     void drop_pod(const kube_client::ObjectKey& key);
     [[nodiscard]] std::vector<Queued> queue_of(const std::vector<GangTurn>& turns);
     void place(const std::stop_token& stop);
@@ -133,6 +136,7 @@ private:
 
     kube_client::EventRecorder events_;
     ReleasedPods released_;
+    VolumeWatch volumes_;
     kube_client::Informer nodes_;
     kube_client::Informer pods_;
     std::jthread thread_;  // last: it uses all the others

@@ -85,6 +85,20 @@ const Resource& leases() {
     static const Resource kResource{"coordination.k8s.io", "v1", "leases", "Lease", true};
     return kResource;
 }
+const Resource& volume_claims() {
+    static const Resource kResource{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                    true};
+    return kResource;
+}
+const Resource& persistent_volumes() {
+    static const Resource kResource{"", "v1", "persistentvolumes", "PersistentVolume", false};
+    return kResource;
+}
+const Resource& storage_classes() {
+    static const Resource kResource{"storage.k8s.io", "v1", "storageclasses", "StorageClass",
+                                    false};
+    return kResource;
+}
 const Resource& jobs() {
     static const Resource kResource{"batch", "v1", "jobs", "Job", true};
     return kResource;

@@ -51,6 +51,9 @@ const Resource& service_accounts();
 const Resource& core_events();  // v1
 const Resource& events();       // events.k8s.io/v1
 const Resource& leases();
+const Resource& volume_claims();
+const Resource& persistent_volumes();
+const Resource& storage_classes();
 const Resource& jobs();
 const Resource& deployments();
 const Resource& daemon_sets();

@@ -65,12 +65,14 @@ void Bookings::set_pod(const GpuPod& pod) {
     }
     Entry& entry = entries_[pod.uid];
     entry.pod = pod;
+    if (!pod.affinity.without.empty()) apart_.insert(pod.uid);
     settle_bound(entry);
 }
 
 void Bookings::remove_pod(const std::string& uid) {
     const auto found = entries_.find(uid);
     if (found == entries_.end()) return;
+    apart_.erase(uid);
     release(found->second);
     entries_.erase(found);
 }
@@ -84,8 +86,28 @@ void Bookings::plan(const GpuPod& pod, const std::vector<Target>& targets) {
     if (entries_.contains(pod.uid) || pod.is_over || !pod.node.empty()) return;
     Entry& entry = entries_[pod.uid];
     entry.pod = pod;
+    entry.pod.neighbours = nullptr;
     entry.targets = targets;
+    if (!pod.affinity.without.empty()) apart_.insert(pod.uid);
     book(entry);
+}
+
+// ---- where pods are -------------------------------------------------------------------------------
+
+void Bookings::set_labels(const std::string& node, k8s::Labels labels) {
+    labels_[node] = std::move(labels);
+}
+
+const k8s::Labels* Bookings::labels_of(const std::string& node) const {
+    const auto served = nodes_.find(node);
+    if (served != nodes_.end()) return &served->second.labels;
+    const auto found = labels_.find(node);
+    return found == labels_.end() ? nullptr : &found->second;
+}
+
+void Bookings::visit(
+    const std::function<void(const GpuPod&, const std::vector<Target>&)>& look) const {
+    for (const auto& [uid, entry] : entries_) look(entry.pod, entry.targets);
 }
 
 void Bookings::keep_nodes(const std::set<std::string>& names, const ServedNode::Keeping& keeping) {

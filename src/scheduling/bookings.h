@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -49,6 +50,16 @@ public:
     [[nodiscard]] std::vector<Held> held_on(const std::string& node) const;
     [[nodiscard]] std::string self_check();
 
+    /// The labels of any node of the cluster: what pods say of each other goes by them.
+    void set_labels(const std::string& node, k8s::Labels labels);
+    void remove_labels(const std::string& node) { labels_.erase(node); }
+    /// nullptr: it is not known
+    [[nodiscard]] const k8s::Labels* labels_of(const std::string& node) const;
+    /// All pods that are bound or planned, with where they are or may come to be.
+    void visit(const std::function<void(const GpuPod&, const std::vector<Target>&)>& look) const;
+    /// Whether any of them has anti-affinity to other pods.
+    [[nodiscard]] bool has_pods_apart() const { return !apart_.empty(); }
+
 private:
     struct Booking {
         std::size_t pool = 0;
@@ -76,7 +87,9 @@ private:
     [[nodiscard]] DeviceUnits units_of_bound(const Entry& entry) const;
 
     std::map<std::string, ServedNode> nodes_;
-    std::map<std::string, Entry> entries_;  // by uid
+    std::map<std::string, Entry> entries_;       // by uid
+    std::set<std::string> apart_;                // uids of those with anti-affinity
+    std::map<std::string, k8s::Labels> labels_;  // by node
     Pools pools_;
     std::vector<placement::TaskType> workload_;
     std::uint64_t overbooked_ = 0;

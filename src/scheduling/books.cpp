@@ -2,7 +2,9 @@
 #include "scheduling/books.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "placement/workload.h"
@@ -10,6 +12,7 @@
 #include "scheduling/fit.h"
 #include "scheduling/gang_fit.h"
 #include "scheduling/near_miss.h"
+#include "scheduling/neighbours.h"
 
 namespace aliquot::scheduling {
 namespace {
@@ -20,6 +23,24 @@ constexpr unsigned kFirstLook = 32;        // candidates, before all are asked f
 struct Candidate {
     std::int64_t cost = 0;
     Target target;
+    NodeRank rank;
+};
+
+/// What other pods mean for a pod, as long as this lives.
+class Seen {
+public:
+    Seen(GpuPod& pod, const Bookings& bookings) : pod_(pod) {
+        if (!Neighbours::matter(pod, bookings)) return;
+        neighbours_.emplace(pod, bookings);
+        pod.neighbours = &*neighbours_;
+    }
+    ~Seen() { pod_.neighbours = nullptr; }
+    Seen(const Seen&) = delete;
+    Seen& operator=(const Seen&) = delete;
+
+private:
+    GpuPod& pod_;
+    std::optional<Neighbours> neighbours_;
 };
 
 }  // namespace
@@ -82,12 +103,14 @@ std::optional<Target> Books::State::target_of(const GpuPod& pod, const placement
 void Books::State::add_candidates(const GpuPod& pod, const placement::Request& request,
                                   unsigned wanted, std::vector<Candidate>& found) {
     const auto all = bookings_.pools().engine().node_count();
-    for (unsigned count = std::min(std::max(kFirstLook, wanted), all);; count = all) {
+    // What is cheapest may be what other pods and preferences make less good: then all are compared.
+    const unsigned first = pod.neighbours != nullptr ? all : std::max(kFirstLook, wanted);
+    for (unsigned count = std::min(first, all);; count = all) {
         const auto places = bookings_.pools().engine().alternatives(request, count);
         std::vector<Candidate> good;
         for (const placement::Placement& place : places) {
             if (auto target = target_of(pod, request, place))
-                good.push_back({place.cost.total, *std::move(target)});
+                good.push_back({place.cost.total, *std::move(target), {}});
         }
         if (good.size() >= wanted || places.size() < count || count == all) {
             std::move(good.begin(), good.end(), std::back_inserter(found));
@@ -111,8 +134,13 @@ std::vector<Candidate> Books::State::candidates(const GpuPod& pod, unsigned want
             add_candidates(pod, request, wanted, found);
         }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    if (pod.neighbours != nullptr) {
+        for (Candidate& one : found)
+            one.rank = pod.neighbours->rank(bookings_.nodes().at(one.target.node));
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+        return std::tie(a.rank, a.cost) < std::tie(b.rank, b.cost);
+    });
     std::set<std::string> seen;
     std::erase_if(found,
                   [&](const Candidate& one) { return !seen.insert(one.target.node).second; });
@@ -139,7 +167,10 @@ std::vector<Target> Books::State::choose(const GpuPod& pod, std::vector<Candidat
     return targets;
 }
 
-bool Books::State::could_ever(const GpuPod& pod) const {
+bool Books::State::could_ever(const GpuPod& asked) const {
+    GpuPod pod = asked;  // other pods end, and volumes come
+    pod.neighbours = nullptr;
+    pod.volumes.clear();
     return std::any_of(bookings_.nodes().begin(), bookings_.nodes().end(), [&](const auto& one) {
         ServedNode open = one.second;
         open.is_open = true;
@@ -170,6 +201,7 @@ Decision Books::State::decide(const GpuPod& asked, bool keep) {
     std::stable_sort(pod.devices.begin(), pod.devices.end(),
                      [&](const auto& a, const auto& b) { return size(a) > size(b); });
     if (keep) bookings_.forget(pod.uid);
+    const Seen seen(pod, bookings_);
     const bool several =
         bookings_.pools().units_of(pod.devices.front().resource) == std::set<unsigned>{1} &&
         pod.devices.front().count > 1;
@@ -187,7 +219,9 @@ Decision Books::State::decide(const GpuPod& asked, bool keep) {
     return {.kind = Decision::Kind::kPlaced, .targets = std::move(targets)};
 }
 
-std::string Books::State::keep_for(const GpuPod& pod) {
+std::string Books::State::keep_for(const GpuPod& asked) {
+    GpuPod pod = asked;
+    const Seen seen(pod, bookings_);
     for (const auto& [name, node] : bookings_.nodes()) {
         if (node.kept_for.holder == pod.holder() && keeps_off(pod, node).empty()) return name;
     }
@@ -246,6 +280,10 @@ Books::Books(Books&&) noexcept = default;
 Books& Books::operator=(Books&&) noexcept = default;
 void Books::set_node(ServedNode node) { state_->bookings().set_node(std::move(node)); }
 void Books::remove_node(const std::string& name) { state_->bookings().remove_node(name); }
+void Books::set_labels(const std::string& node, k8s::Labels labels) {
+    state_->bookings().set_labels(node, std::move(labels));
+}
+void Books::remove_labels(const std::string& node) { state_->bookings().remove_labels(node); }
 void Books::set_pod(const GpuPod& pod) { state_->bookings().set_pod(pod); }
 void Books::remove_pod(const std::string& uid) { state_->bookings().remove_pod(uid); }
 void Books::forget(const std::string& uid) { state_->bookings().forget(uid); }
@@ -254,7 +292,9 @@ void Books::adopt(const GpuPod& pod, const std::vector<Target>& targets) {
 }
 Decision Books::decide(const GpuPod& pod) { return state_->decide(pod, true); }
 Decision Books::what_if(const GpuPod& pod) { return state_->decide(pod, false); }
-std::vector<NearMiss> Books::near_misses(const GpuPod& pod, std::size_t most) const {
+std::vector<NearMiss> Books::near_misses(const GpuPod& asked, std::size_t most) const {
+    GpuPod pod = asked;
+    const Seen seen(pod, state_->bookings());
     return scheduling::near_misses(pod, state_->bookings(), most);
 }
 std::string Books::keep_for(const GpuPod& pod) { return state_->keep_for(pod); }
@@ -288,6 +328,9 @@ std::vector<NearMiss> Books::gang_misses(const GangAsk& ask, const GangDecision&
 bool Books::is_assumed(const std::string& uid) const { return state_->bookings().is_planned(uid); }
 bool Books::serves(const std::string& resource) const {
     return state_->bookings().pools().serves(resource);
+}
+std::string Books::shape(const GpuPod& pod) const {
+    return shape_of(pod, state_->bookings().has_pods_apart());
 }
 std::vector<GpuBooking> Books::gpus() const { return state_->bookings().gpus(); }
 std::uint64_t Books::overbooked() const { return state_->bookings().overbooked(); }

@@ -36,6 +36,9 @@ public:
 
     void set_node(ServedNode node);
     void remove_node(const std::string& name);
+    /// The labels of a node that no agent of ours serves: pods of ours may want to be near others there.
+    void set_labels(const std::string& node, k8s::Labels labels);
+    void remove_labels(const std::string& node);
 
     /// A pod as it is now: bound ones are booked where they are, on the GPUs that were granted, else on those
     /// that were planned, else where they fit best; others keep what decide() gave them.
@@ -78,6 +81,8 @@ public:
     /// Whether a pod has targets that are kept for it.
     [[nodiscard]] bool is_assumed(const std::string& uid) const;
     [[nodiscard]] bool serves(const std::string& resource) const;
+    /// As shape_of().
+    [[nodiscard]] std::string shape(const GpuPod& pod) const;
     [[nodiscard]] std::vector<GpuBooking> gpus() const;
     /// Bookings that did not fit: what others did beside us.
     [[nodiscard]] std::uint64_t overbooked() const;

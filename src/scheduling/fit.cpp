@@ -69,7 +69,13 @@ std::string keeps_off(const GpuPod& pod, const ServedNode& node) {
         if (taint.keeps_away() && !k8s::tolerates(pod.tolerations, taint))
             return "has the taint " + k8s::to_text(taint) + ", which the pod does not tolerate";
     }
-    return {};
+    for (const VolumeRule& volume : pod.volumes) {
+        const bool is_here =
+            std::any_of(volume.nodes.begin(), volume.nodes.end(),
+                        [&](const auto& term) { return term.matches(node.name, node.labels); });
+        if (!volume.is_anywhere && !is_here) return "does not do for the pod: " + volume.why;
+    }
+    return pod.neighbours == nullptr ? "" : pod.neighbours->keeps_off(node);
 }
 
 bool ends_by_itself(const k8s::Taint& taint) {

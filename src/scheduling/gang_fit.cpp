@@ -152,7 +152,7 @@ std::vector<Shape> shapes_of(const GangAsk& ask, const Bookings& bookings) {
         std::stable_sort(pod.devices.begin(), pod.devices.end(),
                          [](const auto& a, const auto& b) { return a.count > b.count; });
         pod.gang = ask.id;
-        Shape& shape = by_text[shape_of(pod)];
+        Shape& shape = by_text[shape_of(pod, false)];
         if (shape.pods.empty()) shape.pod = std::move(pod);
         shape.pods.push_back(i);
     }

@@ -10,6 +10,7 @@
 #include "document/path.h"
 #include "k8s/pod.h"
 #include "k8s/resource_name.h"
+#include "k8s/volume.h"
 
 namespace aliquot::scheduling {
 namespace {
@@ -108,21 +109,27 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
                 .has_succeeded = pod.phase == "Succeeded",
                 .created = document::text_at(*root, {"metadata", "creationTimestamp"}),
                 .where = pod.where,
-                .tolerations = pod.tolerations};
+                .tolerations = pod.tolerations,
+                .labels = pod.labels};
     if (made.uid.empty()) return Error{ErrorCode::kInvalidInput, "a Pod without metadata.uid"};
     read_gates(*root, made);
     read_condition(*root, made);
     made.is_leaving = !document::text_at(*root, {"metadata", "deletionTimestamp"}).empty();
     made.owner = owner_of(*root);
     const Value* const spec = root->find("spec");
-    made.spreads = !document::items_at(spec, {"topologySpreadConstraints"}).empty() ||
+    if (spec != nullptr) {
+        made.affinity = k8s::read_pod_affinity(*spec);
+        made.claims = k8s::claims_of(*spec, made.name);
+    }
+    made.spreads = !made.affinity.spread.empty() || !made.affinity.ports.empty() ||
                    document::at_path(spec, {"affinity", "podAntiAffinity"}) != nullptr ||
                    document::at_path(spec, {"affinity", "podAffinity"}) != nullptr;
     made.is_apart = is_apart(spec);
     made.claim = read_gang_claim(pod, *root);
-    for (const Value* const rule : {document::at_path(spec, {"nodeSelector"}),
-                                    document::at_path(spec, {"affinity", "nodeAffinity"}),
-                                    document::at_path(spec, {"tolerations"})}) {
+    for (const Value* const rule :
+         {document::at_path(spec, {"nodeSelector"}), document::at_path(spec, {"affinity"}),
+          document::at_path(spec, {"topologySpreadConstraints"}),
+          document::at_path(spec, {"tolerations"})}) {
         made.rules += (rule == nullptr ? "" : document::to_json(*rule)) + "\n";
     }
     made.priority = parse_number<std::int32_t>(document::text_at(spec, {"priority"})).value_or(0);
@@ -144,8 +151,16 @@ std::string asked_text(const GpuPod& pod) {
     return text;
 }
 
-std::string shape_of(const GpuPod& pod) {
-    std::string text = pod.rules + std::to_string(pod.priority) + "/" +
+std::string shape_of(const GpuPod& pod, bool by_labels) {
+    std::string others;
+    if (by_labels || !pod.affinity.empty()) {
+        others = pod.name_space;
+        for (const auto& [key, value] : pod.labels) others += "\n" + key + "=" + value;
+        for (const auto& port : pod.affinity.ports)
+            others += "\n" + port.address + ":" + std::to_string(port.port) + port.protocol;
+    }
+    for (const std::string& claim : pod.claims) others += "\n" + pod.name_space + "/" + claim;
+    std::string text = others + pod.rules + std::to_string(pod.priority) + "/" +
                        std::to_string(pod.cpu_milli) + "/" + std::to_string(pod.memory_mib) +
                        (pod.spreads ? "/spreads" : "") + (pod.is_apart ? "/apart" : "");
     for (const auto& one : pod.devices)

@@ -9,8 +9,10 @@
 #include "admission/review.h"
 #include "base/result.h"
 #include "k8s/node_selector.h"
+#include "k8s/pod_affinity.h"
 #include "k8s/taint.h"
 #include "scheduling/gang_claim.h"
+#include "scheduling/node_rules.h"
 
 namespace aliquot::scheduling {
 
@@ -23,6 +25,14 @@ struct DeviceRequest {
     std::string resource;
     unsigned count = 0;
     friend bool operator==(const DeviceRequest&, const DeviceRequest&) = default;
+};
+
+/// Where a volume of a pod lets it go.
+struct VolumeRule {
+    std::string claim;
+    bool is_anywhere = true;
+    std::vector<k8s::NodeSelectorTerm> nodes{};  // else one must match
+    std::string why{};                           // of a node that none matches
 };
 
 /// A Pod as placement looks at it.
@@ -52,6 +62,11 @@ struct GpuPod {
     k8s::NodeSelector where;
     std::vector<k8s::Toleration> tolerations;
     std::string rules;  // where it may go, as the Pod has it: equal texts mean the same
+    k8s::Labels labels;
+    k8s::PodAffinity affinity;
+    std::vector<std::string> claims;        // of its volumes
+    std::vector<VolumeRule> volumes{};      // what they mean; by who knows of volumes
+    const NodeRules* neighbours = nullptr;  // what other pods mean; while a decision is made
     GangClaim claim;
     std::string gang;  // id of the gang that it is placed with; empty: it is placed alone
 
@@ -71,7 +86,8 @@ Result<GpuPod> read_gpu_pod(std::string_view json);
 std::string asked_text(const GpuPod& pod);
 
 /// Pods of one shape get the same answer from the same books.
-std::string shape_of(const GpuPod& pod);
+/// by_labels   labels matter, since other pods say what they want beside them
+std::string shape_of(const GpuPod& pod, bool by_labels);
 
 /// The order of the queue: higher priority, then older, then by name.
 bool comes_before(const GpuPod& a, const GpuPod& b);

@@ -71,7 +71,7 @@ TEST(Shape, IsEqualForPodsThatGetTheSameAnswer) {
     const auto shape = [](const std::string& spec, const std::string& name = "a") {
         const auto pod = read_gpu_pod(R"({"metadata":{"uid":")" + name + R"(","name":")" + name +
                                       R"("},"spec":{)" + spec + "}}");
-        return pod ? shape_of(*pod) : std::string();
+        return pod ? shape_of(*pod, false) : std::string();
     };
     const std::string gpu =
         R"("containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}])";

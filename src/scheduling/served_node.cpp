@@ -64,6 +64,15 @@ std::optional<ServedNode> read_served_node(const k8s::Node& node) {
     return served;
 }
 
+k8s::Labels topology_of(const k8s::Labels& labels) {
+    k8s::Labels kept;
+    for (const auto& label : labels) {
+        if (label.first == "kubernetes.io/hostname" || label.first.starts_with("topology."))
+            kept.insert(label);
+    }
+    return kept;
+}
+
 Granted parse_granted(std::string_view json) {
     const Json root = Json::parse(json, nullptr, false);
     Granted granted;

@@ -59,6 +59,9 @@ struct ServedNode {
 /// too old), or it offers no GPU.
 std::optional<ServedNode> read_served_node(const k8s::Node& node);
 
+/// Of the labels of a node those by which pods are put near each other or apart, as long as they are well known.
+k8s::Labels topology_of(const k8s::Labels& labels);
+
 /// errors   none: of a text that is no such annotation nothing is granted
 Granted parse_granted(std::string_view json);
 std::string to_json(const Granted& granted);

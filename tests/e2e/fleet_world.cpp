@@ -116,8 +116,8 @@ void FleetWorld::tend_owners() {
     for (auto& [name, owner] : owners_) {
         const auto present = all.find(owner.pod);
         // After three in ten minutes the controller leaves it to a person.
-        if (present != all.end() && owner.made > 3 && !present->second.gated &&
-            present->second.node.empty())
+        if (present != all.end() && owner.made > 3 && present->second.unschedulable &&
+            !present->second.gated && present->second.node.empty())
             (void)api().remove(resources::pods(), {kSpace, owner.pod});
         if (present != all.end() && !present->second.is_over() && !present->second.leaving)
             continue;
@@ -164,6 +164,7 @@ std::map<std::string, FleetWorld::Pod> FleetWorld::pods() {
                 .count = read->devices[0].count,
                 .gated = read->is_gated,
                 .leaving = read->is_leaving,
+                .unschedulable = !read->unschedulable.empty(),
                 .targets = {}};
         if (const auto plan = scheduling::parse_plan(read->plan)) {
             for (const auto& target : plan->targets) pod.targets.insert(target.node);

@@ -61,6 +61,7 @@ protected:
         unsigned count = 0;
         bool gated = false;
         bool leaving = false;
+        bool unschedulable = false;
         std::set<std::string> targets;  // of its plan
         [[nodiscard]] bool is_over() const { return phase == "Failed" || phase == "Succeeded"; }
     };

@@ -13,6 +13,7 @@
 #include "k8s/node.h"
 #include "scheduling/gang_objects.h"
 #include "scheduling/plan.h"
+#include "scheduling/volumes.h"
 
 namespace aliquot::cli {
 namespace {
@@ -39,6 +40,47 @@ bool each_object(Context& context, kube_client::Api& api, const ClusterOptions& 
     }
     fail(context, kCouldNotRun, "there are more than 200,000 " + resource.plural);
     return false;
+}
+
+/// Reads every object; false: it may not, or cannot.
+template <class Take>
+bool read_all(kube_client::Api& api, const ClusterOptions& words,
+              const kube_client::Resource& resource, const Take& take) {
+    const auto page = api.list(resource, {.keep_managed_fields = false}, call_of(words));
+    if (!page) return false;
+    for (const kube_client::Object& one : page->items) take(one.json);
+    return true;
+}
+
+/// What the claims of waiting pods mean. Who may not read volumes sees the pods as if they had none.
+void add_volume_rules(kube_client::Api& api, const ClusterOptions& words,
+                      PlacementPicture& picture) {
+    const auto waits = [](const scheduling::GpuPod& pod) {
+        return pod.waits() && !pod.claims.empty();
+    };
+    if (std::none_of(picture.pods.begin(), picture.pods.end(), waits)) return;
+    scheduling::Volumes volumes;
+    const bool all = read_all(api, words, kube_client::resources::volume_claims(),
+                              [&](const std::string& json) {
+                                  if (auto read = k8s::parse_volume_claim(json))
+                                      volumes.set_claim(*std::move(read));
+                              }) &&
+                     read_all(api, words, kube_client::resources::persistent_volumes(),
+                              [&](const std::string& json) {
+                                  if (auto read = k8s::parse_persistent_volume(json))
+                                      volumes.set_volume(*std::move(read));
+                              }) &&
+                     read_all(api, words, kube_client::resources::storage_classes(),
+                              [&](const std::string& json) {
+                                  if (auto read = k8s::parse_storage_class(json))
+                                      volumes.set_class(*std::move(read));
+                              });
+    if (!all) return;
+    for (scheduling::GpuPod& pod : picture.pods) {
+        if (!waits(pod)) continue;
+        pod.volumes = volumes.rules_of(pod);
+        picture.gangs.set_pod(pod);
+    }
 }
 
 }  // namespace
@@ -73,7 +115,10 @@ std::optional<PlacementPicture> read_placement(Context& context, kube_client::Ap
     const auto take_node = [&](const std::string& json) {
         const auto node = k8s::parse_node(json);
         auto served = node ? scheduling::read_served_node(*node) : std::nullopt;
-        if (!served) return;
+        if (!served) {
+            if (node) picture.books.set_labels(node->name, scheduling::topology_of(node->labels));
+            return;
+        }
         picture.nodes[served->name] = *served;
         picture.books.set_node(*std::move(served));
     };
@@ -83,12 +128,17 @@ std::optional<PlacementPicture> read_placement(Context& context, kube_client::Ap
         auto pod = scheduling::read_gpu_pod(json);
         if (!pod) return;
         picture.gangs.set_pod(*pod);
-        if (!pod->is_over && !pod->devices.empty()) picture.pods.push_back(*std::move(pod));
+        if (pod->is_over) return;
+        if (!pod->devices.empty())
+            picture.pods.push_back(*std::move(pod));
+        else
+            picture.books.set_pod(*pod);  // others may want to be near it, or not
     };
     if (!each_object(context, api, words, kube_client::resources::pods(), "status.phase!=Failed",
                      take_pod))
         return std::nullopt;
     std::sort(picture.pods.begin(), picture.pods.end(), scheduling::comes_before);
+    add_volume_rules(api, words, picture);
     for (const scheduling::GpuPod& pod : picture.pods) {
         const auto plan = pod.plan.empty() ? std::nullopt : scheduling::parse_plan(pod.plan);
         if (plan && !pod.is_gated) {

@@ -239,8 +239,7 @@ bool Kubelets::Work::write_status(const ObjectKey& key, const std::string& uid,
     Json body = Json::parse(patch);
     body["metadata"]["uid"] = uid;  // another pod of this name is refused
     const auto written = api_.patch(resources::pods(), key, body.dump(), patch_of("status"));
-    return is_done(written) || written.failure().reason == kube_client::Reason::kConflict ||
-           written.failure().reason == kube_client::Reason::kInvalid;
+    return is_done(written);  // of another pod by now the watch tells
 }
 
 void Kubelets::Work::forget(const ObjectKey& key) {
@@ -342,8 +341,7 @@ bool Kubelets::Work::tend_pod(const ObjectKey& key) {
     if (pod->is_leaving) {
         const auto gone = api_.remove(resources::pods(), key,
                                       {.uid = pod->uid, .grace_seconds = 0, .call = {kCall}});
-        return gone || gone.failure().reason == kube_client::Reason::kNotFound ||
-               gone.failure().reason == kube_client::Reason::kConflict;
+        return gone || gone.failure().reason == kube_client::Reason::kNotFound;
     }
     if (pod->is_over) return true;
     return holds ? go_on(key, *object) : begin(key, *pod);

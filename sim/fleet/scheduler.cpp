@@ -24,7 +24,7 @@ using kube_client::ObjectKey;
 using Steady = std::chrono::steady_clock;
 namespace resources = kube_client::resources;
 
-constexpr std::chrono::seconds kCall{10};
+constexpr std::chrono::seconds kBindWait{10};
 constexpr std::chrono::milliseconds kGlance{1'000};
 constexpr std::chrono::milliseconds kAfterFailure{200};
 constexpr char kOurName[] = "default-scheduler";
@@ -152,7 +152,7 @@ bool Scheduler::Work::take_news() {
 
 void Scheduler::Work::bind(Waiting& waiting, const std::string& node) {
     const ObjectKey key{waiting.head.name_space, waiting.head.name};
-    const auto done = api_.bind(key, node, {.call = {.deadline = kCall}});
+    const auto done = api_.bind(key, node, {.call = {.deadline = kBindWait}});
     if (!done) {
         waiting.not_before = Steady::now() + kAfterFailure;
         return;
@@ -175,7 +175,8 @@ void Scheduler::Work::tell(Waiting& waiting, const std::string& why) {
     const auto written = api_.patch(
         resources::pods(), {waiting.head.name_space, waiting.head.name}, patch.dump(),
         {.kind = kube_client::PatchKind::kStrategic,
-         .write = {.field_manager = "kube-scheduler", .subresource = "status", .call = {kCall}}});
+         .write = {
+             .field_manager = "kube-scheduler", .subresource = "status", .call = {kBindWait}}});
     if (written) waiting.told = why;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using document::Value;
 
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMostTerms = 64;
 constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
 
 std::optional<LabelSelector> selector_of(const Value& holder) {
@@ -23,7 +23,7 @@ std::optional<LabelSelector> selector_of(const Value& holder) {
 std::vector<PodTerm> read_terms(const Value& spec, std::string_view kind) {
     std::vector<PodTerm> terms;
     for (const Value& one : document::items_at(spec, {"affinity", kind, kRequired})) {
-        if (terms.size() == kMost) break;
+        if (terms.size() == kMostTerms) break;
         PodTerm term{.selector = selector_of(one),
                      .topology_key = document::text_at(one, {"topologyKey"})};
         for (const Value& name : document::items_at(one, {"namespaces"}))
@@ -42,7 +42,7 @@ bool is_every_address(const std::string& address) {
 void read_ports(const Value& container, std::vector<HostPort>& ports) {
     for (const Value& one : document::items_at(container, {"ports"})) {
         const auto port = parse_number<std::uint16_t>(document::text_at(one, {"hostPort"}));
-        if (!port || *port == 0 || ports.size() == kMost) continue;
+        if (!port || *port == 0 || ports.size() == kMostTerms) continue;
         const std::string protocol = document::text_at(one, {"protocol"});
         ports.push_back({.address = document::text_at(one, {"hostIP"}),
                          .protocol = protocol.empty() ? "TCP" : protocol,
@@ -68,7 +68,7 @@ PodAffinity read_pod_affinity(const Value& spec) {
     PodAffinity made{.with = read_terms(spec, "podAffinity"),
                      .without = read_terms(spec, "podAntiAffinity")};
     for (const Value& one : document::items_at(spec, {"topologySpreadConstraints"})) {
-        if (made.spread.size() == kMost) break;
+        if (made.spread.size() == kMostTerms) break;
         made.spread.push_back(
             {.selector = selector_of(one),
              .topology_key = document::text_at(one, {"topologyKey"}),
@@ -84,7 +84,7 @@ PodAffinity read_pod_affinity(const Value& spec) {
              spec,
              {"affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"})) {
         const Value* const term = one.find("preference");
-        if (term == nullptr || made.preferred.size() == kMost) continue;
+        if (term == nullptr || made.preferred.size() == kMostTerms) continue;
         made.preferred.push_back(
             {.weight = parse_number<int>(document::text_at(one, {"weight"})).value_or(0),
              .term = {.labels = read_requirements(term->find("matchExpressions")),

@@ -8,7 +8,7 @@
 namespace aliquot::scheduling {
 namespace {
 
-constexpr char kHostname[] = "kubernetes.io/hostname";
+constexpr char kHostLabel[] = "kubernetes.io/hostname";
 constexpr int kAvoid = 100;  // an untolerated PreferNoSchedule, as the highest weight
 
 const std::string* value_of(const k8s::Labels& labels, const std::string& key) {
@@ -76,7 +76,7 @@ void Neighbours::look_at(const Other& other) {
     if (!any_collide(pod_.affinity.ports, other.pod.affinity.ports)) return;
     for (const auto& [node, labels] : other.nodes) {
         if (other.is_planned)
-            ++may_conflict_[{kHostname, node}];
+            ++may_conflict_[{kHostLabel, node}];
         else
             ports_.emplace(node, other.pod.full_name());
     }
@@ -156,7 +156,7 @@ NodeRank Neighbours::rank(const ServedNode& node) const {
         const std::string* const value = value_of(node.labels, place.first);
         const bool is_here = value != nullptr
                                  ? *value == place.second
-                                 : place.first == kHostname && node.name == place.second;
+                                 : place.first == kHostLabel && node.name == place.second;
         if (is_here) rank.conflicts += times;
     }
     for (const Spread& one : spread_) {

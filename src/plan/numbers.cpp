@@ -132,15 +132,17 @@ void add_numbers(Plan& plan, const Request& request) {
         });
         if (!on_cpu) numbers.gpus_exclusive += w.replicas * w.gpus;
     }
-    numbers.gpus_saved = static_cast<int>(numbers.gpus_exclusive) -
-                         static_cast<int>(numbers.gpus_used + plan.gpus_missing);
+    if (plan.unplaced.empty()) {
+        numbers.gpus_saved =
+            static_cast<int>(numbers.gpus_exclusive) - static_cast<int>(numbers.gpus_used);
+    }
     numbers.disruption = disruption_of(plan.mode);
     add_worst_case(plan);
     add_prices(plan, request);
 }
 
 std::string missing_text(unsigned gpus) {
-    if (gpus == 0) return "larger GPUs are needed";
+    if (gpus == 0) return "larger or newer GPUs are needed";
     return std::to_string(gpus) + (gpus == 1 ? " more GPU is needed" : " more GPUs are needed");
 }
 
@@ -182,7 +184,9 @@ std::string recommend(const Plan& plan, const Request& request) {
                std::string(kinds[i].first);
     }
     if (kinds.size() > kMostNamed) gpu += ", ...";
-    const std::string reason = plan.reasons.empty() ? "" : ": " + head_reason(plan).text;
+    std::string reason = plan.reasons.empty() ? "" : ": " + head_reason(plan).text;
+    const auto refused = std::ranges::find(plan.rejected, "PLN052", &Rejected::rule);
+    if (plan.shares.empty() && refused != plan.rejected.end()) reason = ": " + refused->reason;
     const auto shared = std::ranges::find_if(
         plan.gpus, [](const GpuUse& use) { return use.replicas > 1 && use.share_mib > 0; });
     const double most_gib =  // what the driver has may be less than what was sold

@@ -139,8 +139,12 @@ private:
                 give(left, slots, mode);
             }
         }
-        for (const std::size_t index : remaining()) leave_out(draft_.units[index], 0);
-        draft_.plan.gpus_missing += gpus_for(draft_, remaining());
+        auto left = remaining();
+        for (const std::size_t index : left) leave_out(draft_.units[index], 0);
+        std::erase_if(left, [this](std::size_t index) {
+            return room_.never_holds(*draft_.units[index].workload);
+        });
+        draft_.plan.gpus_missing += gpus_for(draft_, left);
     }
 
     /// Every group has GPUs of its own; within one they are shared.
@@ -348,14 +352,17 @@ private:
     void leave_out(const Unit& unit, unsigned gpus) {
         draft_.plan.unplaced.push_back(name_of(unit));
         if (!can_wait(*unit.workload)) ++services_left_;
-        draft_.plan.gpus_missing += gpus;
         const Workload& w = *unit.workload;
+        const unsigned spare = std::min(gpus, free_gpus(draft_, w, promised_));
+        promised_ += spare;  // a free GPU counts for one only
+        if (!room_.never_holds(w)) draft_.plan.gpus_missing += gpus - spare;
         reject(draft_.plan, "PLN052", Mode::kExclusive, w.name, room_.why_left_out(w));
     }
 
     Draft& draft_;
     Relaxation relaxation_;
     Room room_;
+    unsigned promised_ = 0;
     std::size_t services_left_ = 0;
     bool unequal_ = false;
     std::set<std::size_t> done_;
@@ -372,19 +379,14 @@ void place(Draft& draft) {
     const std::vector<Slot> slots = draft.slots;
     std::optional<Draft> best;
     std::pair<std::size_t, std::size_t> least{};
-    for (const Relaxation& relaxation :
-         {Relaxation{}, Relaxation{.jobs_last = true}, Relaxation{.no_mig = true},
-          Relaxation{.jobs_last = true, .no_mig = true}, Relaxation{.loose = true},
-          Relaxation{.jobs_last = true, .loose = true}, Relaxation{.loose = true, .no_mig = true},
-          Relaxation{.jobs_last = true, .loose = true, .no_mig = true},
-          Relaxation{.together = true}, Relaxation{.loose = true, .together = true},
-          Relaxation{.loose = true, .no_mig = true, .together = true}}) {
+    for (const Relaxation& relaxation : kRelaxations) {
         Draft tried{draft.request, empty, slots, draft.units};
         if (relaxation.together) share_large(tried);
         Placer placer(tried, relaxation);
         placer.run();
         const auto left = placer.left_out();
         if (best && left >= least) continue;
+        if (relaxation.crowded) tell_crowded(tried.plan);
         least = left;
         best.emplace(std::move(tried));
         if (left.second == 0) break;

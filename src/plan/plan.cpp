@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/number.h"
 #include "base/units.h"
 #include "grant/mechanism.h"
 #include "plan/steps.h"
-#include "sizing/card.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
 
@@ -171,22 +169,6 @@ void add_way_out(Plan& plan, const Request& request) {
         names + "): then they take the whole GPU one after the other");
 }
 
-/// A number format that a GPU it was given to cannot run, as `aliquot size` says it.
-void warn_of_format(Plan& plan, const Request& request, const Workload& w) {
-    if (!w.load) return;
-    std::set<std::string> seen;
-    for (const GpuUse& use : plan.gpus) {
-        const bool runs = std::ranges::any_of(
-            use.shares, [&](std::size_t at) { return plan.shares[at].workload == w.name; });
-        const auto pool = std::ranges::find_if(
-            request.pools, [&use](const GpuPool& one) { return one.model->key == use.model; });
-        if (!runs || pool == request.pools.end()) continue;
-        const std::string problem = sizing::format_problem(*pool->model, *w.load);
-        if (problem.empty() || !seen.insert(problem).second) continue;
-        plan.warnings.push_back(w.name + " on " + use.model + ": " + problem);
-    }
-}
-
 void add_general_warnings(Plan& plan, const Request& request) {
     const bool has_fraction = std::ranges::any_of(
         plan.gpus, [](const GpuUse& use) { return use.mode == Mode::kFraction; });
@@ -229,7 +211,7 @@ void add_general_warnings(Plan& plan, const Request& request) {
             plan.warnings.push_back("'" + w.name +
                                     "' is no name of a Kubernetes object: commands say " + name);
         }
-        warn_of_format(plan, request, w);
+        if (!w.part_problem.empty()) plan.warnings.push_back(w.name + ": " + w.part_problem);
         if (w.memory_gib > 0 || w.gpus > 1) continue;
         plan.warnings.push_back(w.name + ": its memory is not known; measure it, then plan again");
     }
@@ -295,12 +277,20 @@ Request with_parts(const Request& request) {
                                        [&](const GpuPool& pool) { return holds(pool, gpus, gib); });
         };
         if (w.parted.empty() || held(1, w.memory_gib)) continue;
-        for (const auto& [gpus, gib] : w.parted) {
-            if (!held(gpus, gib)) continue;
-            w.gpus = gpus;
-            w.memory_gib = gib;
-            break;
-        }
+        const auto part = [&w](const std::pair<unsigned, double>& way) {
+            w.gpus = way.first;
+            w.memory_gib = way.second;
+        };
+        // What the nodes do not have is asked for: more of these GPUs, or as many as there are and larger.
+        const auto holds_anywhere = [&](const std::pair<unsigned, double>& way) {
+            return std::ranges::any_of(request.pools, [&](const GpuPool& pool) {
+                return way.second * kMibPerGib <= most_need_mib(pool, w);
+            });
+        };
+        const auto here = std::ranges::find_if(
+            w.parted, [&](const auto& way) { return held(way.first, way.second); });
+        const auto more = std::ranges::find_if(w.parted, holds_anywhere);
+        part(here != w.parted.end() ? *here : more != w.parted.end() ? *more : w.parted.back());
     }
     return parted;
 }

@@ -6,11 +6,33 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "plan/share.h"
+#include "sizing/card.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
 
 namespace aliquot::plan {
+namespace {
+
+/// Why a GPU cannot run the number format that somebody asked for; empty: it can.
+std::string format_problem_on(const GpuPool& pool, const Workload& w) {
+    return w.load && w.format_told ? sizing::format_problem(*pool.model, *w.load) : std::string();
+}
+
+}  // namespace
+
+double Room::duty_of(const Workload& w) const {
+    const bool guessed = w.duty_certainty == Certainty::kGuessed;
+    return relaxation_.crowded && guessed && can_wait(w) ? 0 : w.duty_percent.value_or(0);
+}
+
+bool Room::never_holds(const Workload& w) const {
+    return std::ranges::none_of(draft_.request.pools, [&w](const GpuPool& pool) {
+        return need_mib(w) <= most_need_mib(pool, w) && format_problem_on(pool, w).empty();
+    });
+}
+
 bool Room::machine_takes(const Slot& slot, const Workload& w) const {
+    if (!format_problem_on(*slot.pool, w).empty()) return false;
     if (w.cpu <= 0 && w.host_memory_mib <= 0) return true;
     const auto fits = [&w](const GpuPool& pool) {
         if (pool.instance == nullptr) return true;
@@ -32,12 +54,12 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
     if (!machine_takes(slot, w)) return false;
     double most = need_mib(w);
     double sum = most;
-    double duty = w.duty_percent.value_or(0);
+    double duty = duty_of(w);
     for (const std::size_t other : slot.units) {
         const Workload& o = *draft_.units[other].workload;
         most = std::max(most, need_mib(o));
         sum += need_mib(o);
-        duty += o.duty_percent.value_or(0);
+        duty += duty_of(o);
     }
     const std::size_t count = slot.units.size() + 1;
     const double usable = usable_mib(*slot.pool);
@@ -81,7 +103,12 @@ std::string Room::why_left_out(const Workload& w) const {
     if (need_mib(w) > most_mib) {
         return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +
                (w.gpus > 1 ? " on each of " + std::to_string(w.gpus) : "") +
-               ", no GPU here gives it more than " + sizing::gib_text(most_mib / kMibPerGib);
+               ", no GPU here gives it more than " + sizing::gib_text(most_mib / kMibPerGib) +
+               (w.load ? "; fewer bits (quant: int4, q4_k_m) take less" : "");
+    }
+    if (never_holds(w)) {
+        const GpuPool& pool = draft_.request.pools.front();
+        return w.name + " on " + std::string(pool.model->key) + ": " + format_problem_on(pool, w);
     }
     const double duty = w.duty_percent.value_or(0);
     for (const Slot& slot : draft_.slots) {
@@ -102,6 +129,11 @@ std::string Room::why_left_out(const Workload& w) const {
             return "at most " + decimal_text(kMostShares) +
                    " share a GPU: the guard has a slot for each";
         }
+    }
+    if (w.gpus > 1) {
+        return w.name + " needs " + std::to_string(w.gpus) + " GPUs with " +
+               sizing::gib_text(need_mib(w) / kMibPerGib) + " on each, " +
+               std::to_string(free_gpus(draft_, w, 0)) + " such are free";
     }
     return "no GPU is left for " + w.name;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -19,15 +20,33 @@ struct Relaxation {
     bool loose = false;      // shares that are equal in nothing but their turns
     bool no_mig = false;     // turns or MPS in place of MIG, where nothing asks for isolation
     bool together = false;   // what needs more than half of a GPU shares it as well
+    bool crowded = false;    // duties of jobs that nobody told are not counted
 };
+
+/// In the order in which they are tried; the first that leaves nothing out wins, else the one that leaves
+/// out least.
+inline constexpr std::array<Relaxation, 13> kRelaxations{
+    {{},
+     {.jobs_last = true},
+     {.no_mig = true},
+     {.jobs_last = true, .no_mig = true},
+     {.loose = true},
+     {.jobs_last = true, .loose = true},
+     {.loose = true, .no_mig = true},
+     {.jobs_last = true, .loose = true, .no_mig = true},
+     {.together = true},
+     {.loose = true, .together = true},
+     {.loose = true, .no_mig = true, .together = true},
+     {.crowded = true},
+     {.loose = true, .no_mig = true, .together = true, .crowded = true}}};
 
 /// Answers about one draft; what is costly is asked once.
 class Room {
 public:
     Room(const Draft& draft, Relaxation relaxation) : draft_(draft), relaxation_(relaxation) {}
 
-    /// Whether the machine of a GPU has the CPU and memory for the pod; where none of the request has,
-    /// that is told elsewhere and does not matter here.
+    /// Whether a GPU runs the number format that somebody asked for, and its machine has the CPU and memory
+    /// for the pod; where no machine of the request has, that is told elsewhere and does not matter here.
     bool machine_takes(const Slot& slot, const Workload& w) const;
 
     /// Whether a unit fits beside those that are on the GPU already.
@@ -39,10 +58,14 @@ public:
     /// Which limit a workload without a place met: memory, time, or the number of GPUs.
     [[nodiscard]] std::string why_left_out(const Workload& w) const;
 
+    /// Whether more GPUs of these kinds would not help: each is too small, or cannot run the format.
+    [[nodiscard]] bool never_holds(const Workload& w) const;
+
     [[nodiscard]] MigNeed mig_need_of(const Slot& slot, std::size_t index) const;
     [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;
 
 private:
+    [[nodiscard]] double duty_of(const Workload& w) const;
     [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;
 
     const Draft& draft_;

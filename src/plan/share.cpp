@@ -127,6 +127,20 @@ void forget_limits(Plan& plan) {
     std::erase_if(plan.rejected, [](const Rejected& one) { return one.rule == "PLN042"; });
 }
 
+void tell_crowded(Plan& plan) {
+    plan.reasons.push_back(
+        {"PLN045",
+         "jobs whose duty nobody told share a GPU as far as its memory goes: each takes "
+         "longer while the others work"});
+}
+
+unsigned free_gpus(const Draft& draft, const Workload& workload, unsigned promised) {
+    const auto free = std::ranges::count_if(draft.slots, [&workload](const Slot& slot) {
+        return !slot.whole && slot.units.empty() && holds_alone(*slot.pool, workload);
+    });
+    return static_cast<unsigned>(free) - std::min(promised, static_cast<unsigned>(free));
+}
+
 unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units) {
     unsigned gpus = 0;
     const GpuPool& pool = draft.request.pools.front();

@@ -47,6 +47,12 @@ void tell_unequal(Plan& plan, const GpuPool& pool, std::size_t shares, double mo
 /// Takes back what was said for limits on shares, when none of them got any.
 void forget_limits(Plan& plan);
 
+/// Says that jobs share although nobody told how busy they are.
+void tell_crowded(Plan& plan);
+
+/// GPUs that nothing runs on and that hold a workload, less some that are promised to others.
+unsigned free_gpus(const Draft& draft, const Workload& workload, unsigned promised);
+
 /// How many GPUs of the first kind these units would take when they are shared.
 unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units);
 

@@ -17,7 +17,6 @@
 #include "catalog/models.h"
 #include "document/yaml.h"
 #include "k8s/memory_amount.h"
-#include "sizing/card.h"
 #include "sizing/memory.h"
 #include "sizing/text.h"
 
@@ -284,6 +283,7 @@ private:
             }
             load_.dtype = *dtype;
         }
+        workload_.format_told = quant_ != nullptr || shape->format.has_value();
         load_.gpus = workload_.gpus;
         const auto filled = fill_memory_of_model(workload_, *shape, load_, !seen_.contains("gpus"));
         if (!filled) refuse(node_, filled.error().message);
@@ -324,36 +324,6 @@ std::string_view to_text(Isolation isolation) {
 
 bool Workload::uses(std::string_view feature) const {
     return std::ranges::find(features, feature) != features.end();
-}
-
-Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& shape,
-                                  const sizing::Load& load, bool part) {
-    const auto need = sizing::estimate_memory(shape, load);
-    if (!need) return need.error();
-    workload.memory_gib = load.gpus > 1 ? need->per_gpu_gib : need->total_gib;
-    workload.memory_certainty = need->certainty;
-    workload.memory_reason = shape.name + " in " + std::string(sizing::to_text(load.dtype)) + ", " +
-                             decimal_text(need->context) + " tokens, batch " +
-                             decimal_text(load.batch);
-    workload.load = load;
-    for (const unsigned gpus : sizing::kParallelCounts) {
-        if (gpus == 1) continue;
-        sizing::Load parted = load;
-        parted.gpus = gpus;
-        const auto each = sizing::estimate_memory(shape, parted);
-        if (part && each && sizing::divides_heads(shape, parted)) {
-            workload.parted.emplace_back(gpus, each->per_gpu_gib);
-        }
-    }
-    return Done{};
-}
-
-void fill_guesses(Workload& workload) {
-    constexpr std::array<double, 6> kDuty{20, 90, 5, 30, 80, 15};
-    constexpr std::array<bool, 6> kBursty{false, false, true, true, false, true};
-    const auto index = static_cast<std::size_t>(workload.kind);
-    if (!workload.duty_percent) workload.duty_percent = kDuty[index];
-    workload.bursty = workload.bursty || kBursty[index];
 }
 
 Result<std::vector<Workload>> read_workloads(std::string_view file, std::string_view text) {

@@ -32,6 +32,8 @@ struct Workload {
     unsigned gpus = 1;                 // of one replica
     double memory_gib = 0;             // peak of one replica on each GPU; 0: not known
     std::optional<sizing::Load> load;  // of a model whose memory was reckoned
+    bool format_told = false;          // its number format is one that somebody asked for
+    std::string part_problem;          // why so many GPUs cannot share the model; empty: they can
     /// Of a model that can be parted and whose GPUs nobody told: how many, and the peak on each.
     std::vector<std::pair<unsigned, double>> parted;
     Certainty memory_certainty = Certainty::kGuessed;

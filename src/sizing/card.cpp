@@ -68,7 +68,10 @@ Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model) {
 }
 
 bool divides_heads(const ModelShape& shape, const Load& load) {
-    if (load.gpus == 1 || load.task != Task::kInference || shape.heads == 0) return true;
+    if (load.gpus == 1 || load.task != Task::kInference) return true;
+    if (shape.working_mib > 0)
+        return false;  // small models and pipelines of several are not parted
+    if (shape.heads == 0) return true;
     return shape.heads % load.gpus == 0 || (shape.kv_heads > 0 && shape.kv_heads % load.gpus == 0);
 }
 
@@ -84,10 +87,15 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
         if (!divides_heads(shape, load)) continue;
         const auto need = estimate_memory(shape, load);
         if (!need) return need.error();
+        if (count == 1) fit.alone_gib = need->per_gpu_gib;
         fit.count = count;
         fit.per_gpu_gib = need->per_gpu_gib;
         if (load.context == 0) load.context = need->context;
         if (need->per_gpu_gib <= fit.usable_gib) break;
+    }
+    if (fit.count > 1) {
+        load.gpus = 1;
+        fit.alone_smaller = smaller_format(shape, load, model, fit.usable_gib);
     }
     load.gpus = fit.count;
     fit.problem = format_problem(model, load);

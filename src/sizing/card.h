@@ -22,6 +22,9 @@ struct CardFit {
     std::string problem;      // why not; empty: it fits
     double most_context = 0;  // tokens at the batch that was asked for; 0: it has no cache
     double most_batch = 0;    // at the context that was asked for
+    double alone_gib = 0;     // what it takes of a single one
+    std::string
+        alone_smaller;    // the first number format in which a single one holds it; empty: none
     std::string smaller;  // "int8": the first number format that would fit; empty: none, or no need
 };
 
@@ -38,7 +41,8 @@ std::string format_problem(const catalog::GpuModel& model, const Load& load);
 /// newer card.
 Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model);
 
-/// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache.
+/// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache; only one for
+/// what serves from a single GPU (encoders, vision, speech, diffusion).
 bool divides_heads(const ModelShape& shape, const Load& load);
 
 /// memory_gib   of one GPU

@@ -81,6 +81,7 @@ Result<Search> search_all(const ModelShape& shape, Load load, const HostNeed& ho
         if (host.gpus != 0 && host.gpus != count) continue;
         load.gpus = count;
         if (!divides_heads(shape, load)) {
+            if (shape.working_mib > 0) continue;
             search.rejected.push_back(std::to_string(count) + " GPUs: do not divide " +
                                       std::to_string(shape.heads) + " heads");
             continue;

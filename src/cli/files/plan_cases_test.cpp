@@ -2,6 +2,8 @@
 // Runs every src/plan/cases/*.case and src/sizing/cases/*.case: the first line holds the words
 // behind `aliquot`, then `--- input` (what is given on the standard input; may be left out), then
 // `--- exit N`, then the output. UPDATE_CASES=1 rewrites the expected part; look at the difference.
+// src/plan/questions/*.case are what people ask: the exit code, and lines of the answer whose arithmetic was
+// checked outside this program. They must be there in this order, with others between them; nothing rewrites them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -93,6 +95,25 @@ INSTANTIATE_TEST_SUITE_P(Cases, CommandCase,
                              return one.param.parent_path().parent_path().filename().string() +
                                     "_" + cases::name(one.param);
                          });
+
+class PlanQuestion : public testing::TestWithParam<fs::path> {};
+
+TEST_P(PlanQuestion, IsAnsweredWithTheseLines) {
+    const Case one = read_case(GetParam());
+    const std::string actual = outcome_of(one);
+    std::istringstream expected(one.expected);
+    std::size_t at = 0;
+    for (std::string line; std::getline(expected, line);) {
+        const std::size_t found = actual.find(line + '\n', at);
+        ASSERT_NE(found, std::string::npos) << "not found, or not here: " << line << "\n" << actual;
+        ASSERT_TRUE(found == 0 || actual[found - 1] == '\n') << line;
+        at = found + line.size();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Questions, PlanQuestion,
+                         testing::ValuesIn(cases::files({"src/plan/questions"})),
+                         [](const auto& one) { return cases::name(one.param); });
 
 }  // namespace
 }  // namespace aliquot::cli

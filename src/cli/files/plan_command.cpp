@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/files/size_command.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
@@ -31,14 +32,6 @@ Value what_if_node(const std::string& change, const plan::Plan& after,
         if (value != nullptr) append(node, key, *value);
     }
     return node;
-}
-
-void print_value(Context& context, const Value& node, const std::string& format) {
-    if (format == "json") {
-        context.out << document::to_json(node) << '\n';
-    } else {
-        context.out << document::to_yaml(node);
-    }
 }
 
 /// The configurations of several nodes as one ConfigMap with a key for each.
@@ -142,7 +135,7 @@ void make(Context& context, const PlanOptions& words) {
     }
     Value root = to_node(made, *request);
     if (after) append(root, "what_if", what_if_node(words.what_if, *after, *changed));
-    print_value(context, root, words.format);
+    print_answer(context, root, words.format);
 }
 
 void add_inputs(command_line::Command& command, PlanOptions& words) {

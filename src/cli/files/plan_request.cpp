@@ -107,6 +107,7 @@ Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     load.batch = words.batch;
     plan::Workload workload;
     workload.name = words.model.substr(words.model.find_last_of('/') + 1);
+    workload.format_told = !words.quant.empty() || shape->format.has_value();
     const auto filled = fill_memory_of_model(workload, *shape, load, true);
     if (!filled) return filled.error();
     plan::fill_guesses(workload);

@@ -116,10 +116,12 @@ void advise(Context& context, const BatchOptions& words) {
 }  // namespace
 
 void print_answer(Context& context, const Value& node, std::string_view format) {
+    Value root = document::make_mapping({{"schemaVersion", 1}});
+    root.entries.insert(root.entries.end(), node.entries.begin(), node.entries.end());
     if (format == "json") {
-        context.out << document::to_json(node) << '\n';
+        context.out << document::to_json(root) << '\n';
     } else {
-        context.out << document::to_yaml(node);
+        context.out << document::to_yaml(root);
     }
 }
 

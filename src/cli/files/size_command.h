@@ -9,7 +9,7 @@
 
 namespace aliquot::cli {
 
-/// Prints a value as JSON or YAML.
+/// Prints a mapping as JSON or YAML, with schemaVersion in front.
 void print_answer(Context& context, const document::Value& node, std::string_view format);
 
 /// Adds -o text|json|yaml.

@@ -133,6 +133,8 @@ Value card_node(const Card& card) {
                                {"gpu_memory_gib", make_number(card.fit.gpu_gib, 2)},
                                {"usable_gib", make_number(card.fit.usable_gib, 2)},
                                {"needed_per_gpu_gib", make_number(card.fit.per_gpu_gib, 2)}});
+    append(node, "needed_on_one_gib", make_number(card.fit.alone_gib, 2));
+    if (!card.fit.alone_smaller.empty()) append(node, "one_would_do_in", card.fit.alone_smaller);
     if (!card.fit.problem.empty()) append(node, "problem", card.fit.problem);
     if (!card.fit.smaller.empty()) append(node, "would_fit_in", card.fit.smaller);
     if (card.fit.most_context > 0) {
@@ -142,9 +144,17 @@ Value card_node(const Card& card) {
     return node;
 }
 
+/// told   the number of GPUs
 void print_card(std::ostream& out, const Card& card, const sizing::ModelShape& shape,
-                const sizing::Load& load, const sizing::Need& need) {
+                const sizing::Load& load, const sizing::Need& need, bool told) {
     const sizing::CardFit& fit = card.fit;
+    if (fit.count > 1 && card.pool.count == 1 && !told) {
+        out << "one " << card.pool.model->key
+            << " does not hold it: " << sizing::gib_text(fit.alone_gib) << " needed, "
+            << sizing::gib_text(fit.usable_gib) << " usable of " << sizing::gib_text(fit.gpu_gib);
+        if (!fit.alone_smaller.empty()) out << "; in " << fit.alone_smaller << " it does";
+        out << '\n';
+    }
     out << (fit.count > 1 ? std::to_string(fit.count) + " x " : "") << card.pool.model->key << " ("
         << sizing::gib_text(fit.gpu_gib) << "): ";
     if (!fit.fits) {
@@ -199,7 +209,7 @@ Value answer_of(const sizing::ModelShape& shape, const sizing::Load& load, const
 
 void print_text(Context& context, const sizing::ModelShape& shape, const sizing::Load& load,
                 const sizing::Need& need, const sizing::GpuChoice& choice,
-                const std::optional<Card>& card) {
+                const std::optional<Card>& card, bool told) {
     auto& out = context.out;
     out << shape.name << ", " << to_text(load.task) << " in " << to_text(load.dtype) << ": "
         << sizing::gib_text(need.total_gib) << " of GPU memory";
@@ -213,7 +223,7 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     for (const std::string& note : need.notes) out << "  note: " << note << '\n';
     out << "  assumed: " << need.assumed << '\n';
     out << "  confidence: " << to_text(need.certainty) << '\n';
-    if (card) print_card(out, *card, shape, load, need);
+    if (card) print_card(out, *card, shape, load, need, told);
     if (choice.best.empty() && !card) out << "no cloud machine in the table holds it\n";
     if (!choice.best.empty()) out << "cheapest (list prices, on demand):\n";
     for (const auto& option : choice.best) {
@@ -278,7 +288,7 @@ void estimate(Context& context, const ModelOptions& words) {
     const bool held = *card ? (*card)->fit.fits : !choice->best.empty();
     context.exit_code = held ? kOk : kFindings;
     if (words.format == "text") {
-        print_text(context, *shape, shown, *need, *choice, *card);
+        print_text(context, *shape, shown, *need, *choice, *card, words.gpus > 0);
     } else {
         print_answer(context, answer_of(*shape, shown, *need, *choice, *card), words.format);
     }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a workload takes that runs a model, and what its kind lets guess.
+#include <array>
+
+#include "base/number.h"
+#include "plan/workload.h"
+#include "sizing/card.h"
+#include "sizing/memory.h"
+
+namespace aliquot::plan {
+
+Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& shape,
+                                  const sizing::Load& load, bool part) {
+    const auto need = sizing::estimate_memory(shape, load);
+    if (!need) return need.error();
+    workload.memory_gib = load.gpus > 1 ? need->per_gpu_gib : need->total_gib;
+    workload.memory_certainty = need->certainty;
+    workload.memory_reason = shape.name + " in " + std::string(sizing::to_text(load.dtype)) + ", " +
+                             decimal_text(need->context) + " tokens, batch " +
+                             decimal_text(load.batch);
+    workload.load = load;
+    if (!sizing::divides_heads(shape, load)) {
+        workload.part_problem = std::to_string(load.gpus) + " GPUs do not divide the " +
+                                std::to_string(shape.heads) + " heads of " + shape.name +
+                                ": tensor parallel needs 2, 4 or 8";
+    }
+    for (const unsigned gpus : sizing::kParallelCounts) {
+        if (gpus == 1) continue;
+        sizing::Load parted = load;
+        parted.gpus = gpus;
+        const auto each = sizing::estimate_memory(shape, parted);
+        if (part && each && sizing::divides_heads(shape, parted)) {
+            workload.parted.emplace_back(gpus, each->per_gpu_gib);
+        }
+    }
+    return Done{};
+}
+
+void fill_guesses(Workload& workload) {
+    constexpr std::array<double, 6> kDuty{20, 90, 5, 30, 80, 15};
+    constexpr std::array<bool, 6> kBursty{false, false, true, true, false, true};
+    const auto index = static_cast<std::size_t>(workload.kind);
+    if (!workload.duty_percent) workload.duty_percent = kDuty[index];
+    workload.bursty = workload.bursty || kBursty[index];
+}
+
+}  // namespace aliquot::plan

@@ -74,8 +74,8 @@ TEST(Memory, OfInferenceIsWeightsCacheAndWhatAServerTakes) {
     EXPECT_EQ(need.terms[0].arithmetic,
               "8.03 B parameters x 0.55 B (int4 with 10 % for scales) = 4.11 GiB");
     EXPECT_EQ(need.assumed,
-              "int4 weights, fp16 cache, 8192 tokens, batch 4, a server such as vLLM; published "
-              "figures were within 20 %");
+              "int4 weights, fp16 cache, 8192 tokens, batch 4, a server such as vLLM; within 20 % "
+              "of 41 of 42 published figures");
 }
 
 TEST(Memory, OfAGgufIsWhatLlamaCppReports) {

@@ -58,15 +58,17 @@ void State::name_holders(const Record& record, Explanation& made) const {
     }
 }
 
-std::optional<Explanation::Smaller> State::smaller(const Record& record) const {
+std::optional<Explanation::Smaller> State::smaller(Slot slot) const {
+    const Record& record = records[slot];
     const Ask& ask = room.ask(record.ask);
     if (ask.request.gpus == 0 || !ask.request.mig_profile.empty()) return std::nullopt;
     const Time ends = now + predicted(record);
-    const Nodes nodes = free_beside_held(ends);
+    // What it is promised itself is no obstacle: it would give that up.
+    const Nodes nodes = free_beside_held(ends, slot);
     std::int64_t most =
         std::min(quotas.own_room(record.queue), quotas.pool_room(quotas.pool(record.queue)));
     for (const Held& one : held) {
-        if (one.at >= ends || one.pool != quotas.pool(record.queue)) continue;
+        if (one.slot == slot || one.at >= ends || one.pool != quotas.pool(record.queue)) continue;
         most = std::min(most, one.pool_spare);
         if (one.queue == record.queue) most = std::min(most, one.queue_spare);
     }
@@ -111,7 +113,7 @@ Explanation State::explain(Slot slot) {
     const Time ends = now + predicted(record);
     if (!room.fits_empty(record.ask) || !quotas.ever_fits(record.queue, ask.milli)) {
         made.why = Explanation::Why::kImpossible;
-        made.smaller = smaller(record);
+        made.smaller = smaller(slot);
         return made;
     }
     name_holders(record, made);
@@ -126,7 +128,7 @@ Explanation State::explain(Slot slot) {
         for (const Held& one : held)
             if (one.at < ends && !made.promised) made.promised = records[one.slot].id;
     }
-    if (made.why != Explanation::Why::kNext) made.smaller = smaller(record);
+    if (made.why != Explanation::Why::kNext) made.smaller = smaller(slot);
     return made;
 }
 

@@ -57,6 +57,18 @@ TEST_F(Explain, NamesWhoHoldsTheDevicesAndWhenTheyEnd) {
     EXPECT_FALSE(planner.explain(99, now).ok());
 }
 
+TEST_F(Explain, ProposesASmallerJobOfThoseThatWouldDelayOnlyItself) {
+    submit(1, 4, 50 * kMinute);
+    submit(2, 3, 20 * kMinute);
+    planner.decide(now);
+    submit(3, 2, 60 * kMinute);  // is promised its place at 20 minutes, and would run longer
+    planner.decide(now);
+    const Explanation made = explained(3);
+    EXPECT_EQ(made.why, Why::kDevices);
+    ASSERT_TRUE(made.smaller);
+    EXPECT_EQ(made.smaller->gpus, 1U);
+}
+
 TEST_F(Explain, NamesTheJobThatAStartWouldDelay) {
     submit(1, 3, 50 * kMinute);
     submit(2, 3, 20 * kMinute);

@@ -156,10 +156,10 @@ bool State::take_from_held(const Record& record, Time ends, const std::vector<Pl
     return true;
 }
 
-Nodes State::free_beside_held(Time ends) const {
+Nodes State::free_beside_held(Time ends, Slot except) const {
     Nodes common = room.nodes();
     for (const Held& one : held)
-        if (!one.nodes.empty() && one.at < ends)
+        if (!one.nodes.empty() && one.at < ends && one.slot != except)
             for (std::size_t i = 0; i < common.size(); ++i) keep_common(common[i], one.nodes[i]);
     return common;
 }

@@ -140,9 +140,9 @@ struct State {
     // explain.cpp: why not yet
     Explanation explain(Slot slot);
     void name_holders(const Record& record, Explanation& made) const;
-    [[nodiscard]] std::optional<Explanation::Smaller> smaller(const Record& record) const;
+    [[nodiscard]] std::optional<Explanation::Smaller> smaller(Slot slot) const;
     /// What is free now and stays free for a run until `ends`, beside what is held.
-    [[nodiscard]] Nodes free_beside_held(Time ends) const;
+    [[nodiscard]] Nodes free_beside_held(Time ends, Slot except = kNoSlot) const;
 
     [[nodiscard]] bool preempts() const {
         return options.policy == Policy::kSrtf || (is_ours() && options.reclaim);

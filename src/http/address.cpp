@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -154,6 +155,18 @@ Result<Done> check_local(std::string_view address) {
     return Error{ErrorCode::kInvalidInput,
                  "'" + std::string(address) +
                      "' is not unix:PATH or a loopback address such as 127.0.0.1:9401"};
+}
+
+Result<Done> open_socket_file(std::string_view address, unsigned mode,
+                              std::optional<unsigned> group) {
+    if (!address.starts_with(kUnix)) return Done{};
+    const std::string path(address.substr(kUnix.size()));
+    // First the group: a mode that lets a group in must not be for another one.
+    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+        return os::error_from_errno(errno, path);
+    }
+    if (::chmod(path.c_str(), mode) != 0) return os::error_from_errno(errno, path);
+    return Done{};
 }
 
 void remove_socket_file(std::string_view address) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,11 @@ Result<Done> check_address(std::string_view address);
 /// Whether only this host can reach it: a unix socket, 127.0.0.0/8 or [::1]. Opens nothing.
 /// errors    kInvalidInput: not such an address, or others could
 Result<Done> check_local(std::string_view address);
+
+/// Gives a unix socket's file another mode and group; nothing to do for other addresses.
+/// errors    kPermission: not a group of this process
+Result<Done> open_socket_file(std::string_view address, unsigned mode,
+                              std::optional<unsigned> group);
 
 /// Removes a unix socket's file; nothing to do for other addresses.
 void remove_socket_file(std::string_view address);

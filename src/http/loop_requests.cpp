@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the loop does with what came in: refuses, keeps waiting, gives away, makes room.
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -33,6 +35,18 @@ Response too_long(std::size_t most) {
     const std::string why = most == 0 ? "no body is taken here"
                                       : "the body has more than " + std::to_string(most) + " bytes";
     return {.status = 413, .body = why + "\n"};
+}
+
+std::optional<LocalUser> local_user_of(int socket) {
+    ucred who{};
+    socklen_t size = sizeof who;
+    int family = 0;
+    socklen_t family_size = sizeof family;
+    if (::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &family_size) != 0 ||
+        family != AF_UNIX || ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+        return std::nullopt;
+    }
+    return LocalUser{.uid = who.uid, .gid = who.gid};
 }
 
 bool has(const std::vector<std::string>& list, std::string_view word) {
@@ -126,6 +140,7 @@ bool Loop::give_away(std::uint64_t id, Connection& connection) {
     }
     job->request.peer_name = connection.peer_name;
     job->request.peer_groups = connection.peer_groups;
+    job->request.local_user = local_user_of(connection.socket());
     job->takes_chunks = head->takes_chunks;
     job->large = job->request.body.size() > kLargeBody;
     connection.told_continue = false;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,12 @@
 
 /// HTTP/1.x as bytes (RFC 9110, RFC 9112). Pure.
 namespace aliquot::http {
+
+/// Whose process is at the other end of a unix socket, as the kernel says it of the moment of connect().
+struct LocalUser {
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+};
 
 struct Request {
     std::string method;  // "GET"
@@ -23,6 +30,7 @@ struct Request {
     // Of a client certificate that was verified; else empty.
     std::string peer_name;                 // its common name
     std::vector<std::string> peer_groups;  // its organisations
+    std::optional<LocalUser> local_user;   // where it came through a unix socket
     /// First value of a parameter; empty: there is none.
     [[nodiscard]] std::string_view parameter(std::string_view name) const;
     [[nodiscard]] std::string_view header(std::string_view lower_case_name) const;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace aliquot::http {
 struct ServerOptions {
     std::string address = ":9400";  // as listen_on() takes them; port 0: a free one
     Access access;
+    unsigned socket_mode = 0600;           // of a unix socket's file
+    std::optional<unsigned> socket_group;  // its group, by number
     /// Others are 405; HEAD goes with GET. Empty: the handler gets them all.
     std::vector<std::string> methods = {"GET"};
     unsigned threads = 4;  // handlers at once; started when there is need

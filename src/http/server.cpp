@@ -16,6 +16,8 @@
 namespace aliquot::http {
 namespace {
 
+constexpr unsigned kOwnerOnly = 0600;  // as listen_on() makes a unix socket
+
 Response ask(const Handler& handler, const Request& request) {
     try {
         return handler(request);
@@ -121,6 +123,10 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler ha
     const std::string address = options.address;
     auto listener = listen_on(address);
     if (!listener) return std::move(listener).error();
+    if (options.socket_mode != kOwnerOnly || options.socket_group) {
+        auto opened = open_socket_file(address, options.socket_mode, options.socket_group);
+        if (!opened) return std::move(opened).error();
+    }
     try {
         auto made = std::make_unique<Implementation>(*std::move(listener), *std::move(auth),
                                                      std::move(options), std::move(handler));

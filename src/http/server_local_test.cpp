@@ -75,6 +75,27 @@ TEST_F(LocalServer, IsForItsOwnerOnly) {
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
+TEST_F(LocalServer, IsForAsManyAsItsModeSays) {
+    const auto server = Server::listen(
+        {.address = "unix:" + socket_, .socket_mode = 0660, .socket_group = ::getegid()}, echo);
+    ASSERT_TRUE(server) << server.error().message;
+    struct stat status {};
+    ASSERT_EQ(::stat(socket_.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0660U);
+    EXPECT_EQ(status.st_gid, ::getegid());
+}
+
+TEST_F(LocalServer, KnowsWhoseProcessAsks) {
+    const auto server =
+        Server::listen({.address = "unix:" + socket_}, [](const Request& request) -> Response {
+            if (!request.local_user) return {.body = "nobody"};
+            return {.body = "uid " + std::to_string(request.local_user->uid)};
+        });
+    ASSERT_TRUE(server) << server.error().message;
+    EXPECT_TRUE(ask(socket_, "GET / HTTP/1.0\r\n\r\n")
+                    .ends_with("\r\n\r\nuid " + std::to_string(::geteuid())));
+}
+
 TEST_F(LocalServer, ReplacesADeadSocketButNotALivingOne) {
     {
         const auto first = listen();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/name.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -29,15 +30,28 @@ std::string cut_dashes(std::string text) {
     return text;
 }
 
+/// In lower case, with '-' for what is no letter and no digit.
+std::string dashed(std::string_view text) {
+    std::string made;
+    for (const char c : text) {
+        const char small = lower(c);
+        made += is_digit(small) || is_letter(small) ? small : '-';
+    }
+    return made;
+}
+
 }  // namespace
+
+std::string dns_label(std::string_view text) {
+    std::string label = dashed(text);
+    label.erase(0, std::min(label.find_first_not_of('-'), label.size()));
+    label = cut_dashes(label.substr(0, kMostName));
+    return label.empty() ? "job" : label;
+}
 
 std::string job_name(const Request& request) {
     if (!request.name.empty()) return request.name;
-    std::string name = "gpu-";
-    for (const char c : request.task_id) {
-        const char small = lower(c);
-        name += is_digit(small) || is_letter(small) ? small : '-';
-    }
+    std::string name = "gpu-" + dashed(request.task_id);
     name.resize(std::min(name.size(), kMostName - kHashPart));
     std::array<char, 16> hash{};
     std::snprintf(hash.data(), hash.size(), "-%08x",

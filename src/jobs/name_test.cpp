@@ -26,6 +26,7 @@ TEST(JobName, IsANameForKubernetesWhateverTheTaskIsCalled) {
         const std::string name = job_name({.task_id = task});
         EXPECT_EQ(k8s::check_dns_label(name), "") << name;
         EXPECT_LE(name.size(), 63U);
+        EXPECT_EQ(k8s::check_dns_label(dns_label(task)), "") << dns_label(task);
         EXPECT_EQ(k8s::check_label_value(label_value(task)), "") << label_value(task);
     }
     EXPECT_EQ(job_name({.task_id = "t", .name = "mine"}), "mine");

@@ -5,7 +5,16 @@
 
 namespace aliquot::cli {
 
-/// `aliquot job template`
+// The commands below `aliquot job`.
 void add_job_template(command_line::Command& job, Context& context);
+void add_job_submit(command_line::Command& job, Context& context);
+void add_job_list(command_line::Command& job, Context& context);
+void add_job_show(command_line::Command& job, Context& context);
+void add_job_explain(command_line::Command& job, Context& context);
+void add_job_logs(command_line::Command& job, Context& context);
+void add_job_wait(command_line::Command& job, Context& context);
+void add_job_cancel(command_line::Command& job, Context& context);
+void add_job_retry(command_line::Command& job, Context& context);
+void add_job_delete(command_line::Command& job, Context& context);
 
 }  // namespace aliquot::cli

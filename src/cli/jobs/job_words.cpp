@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
-#include "jobs/name.h"
 #include "jobs/read.h"
 
 namespace aliquot::cli {
@@ -136,8 +135,8 @@ Result<jobs::Request> request_of(const JobWords& words) {
     if (auto taken = take_variables(words.env, request); !taken) return std::move(taken).error();
     if (auto taken = take_times(words, request); !taken) return std::move(taken).error();
     if (request.name.empty() && request.task_id.empty() && !request.command.empty()) {
-        request.task_id =
-            jobs::label_value(std::filesystem::path(request.command.front()).filename().native());
+        request.task_id = std::filesystem::path(request.command.front()).filename().native();
+        if (request.task_id.empty()) request.task_id = "job";
     }
     return request;
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs/job_client.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ostream>
+
+#include "base/number.h"
+#include "cli/jobs/job_words.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/path.h"
+#include "document/write.h"
+
+namespace aliquot::cli {
+namespace {
+
+constexpr const char* kRootSocket = "/run/aliquot/jobs.sock";
+constexpr std::chrono::milliseconds kDeadline{30'000};
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+    return value == nullptr ? "" : value;
+}
+
+ErrorCode code_of(int status) {
+    if (status == 404) return ErrorCode::kNotFound;
+    if (status == 409) return ErrorCode::kConflict;
+    if (status == 403) return ErrorCode::kPermission;
+    if (status >= 500) return ErrorCode::kUnavailable;
+    return ErrorCode::kInvalidInput;
+}
+
+}  // namespace
+
+std::string usual_job_server() {
+    if (std::string named = variable("ALIQUOT_JOBS"); !named.empty()) return named;
+    const std::string mine = "unix:" + variable("XDG_RUNTIME_DIR") + "/aliquot/jobs.sock";
+    const bool has_own = ::geteuid() != 0 && !variable("XDG_RUNTIME_DIR").empty();
+    if (has_own && (::access(kRootSocket, F_OK) != 0 || ::access(mine.c_str() + 5, F_OK) == 0)) {
+        return mine;
+    }
+    return std::string("unix:") + kRootSocket;
+}
+
+void add_server_flag(command_line::Command& command, JobClient& client) {
+    command.add_option("--server", client.server,
+                       "Where aliquot serve listens; default: ALIQUOT_JOBS, or the usual place",
+                       "unix:PATH");
+}
+
+Result<Answer> JobClient::ask(const std::string& method, const std::string& path,
+                              const std::string& body, const std::string& key) const {
+    Asked asked{.who = "job server",
+                .address = server.empty() ? usual_job_server() : server,
+                .method = method,
+                .path = path,
+                .headers = {{"Content-Type", "application/json"}},
+                .body = body,
+                .deadline = kDeadline};
+    if (!key.empty()) asked.headers.emplace_back("Idempotency-Key", key);
+    auto answer = cli::ask(asked);
+    if (!answer && answer.error().code == ErrorCode::kNotFound) {
+        return Error{ErrorCode::kUnavailable, answer.error().message +
+                                                  "; start it with aliquot serve (as root for all "
+                                                  "users), or systemctl start aliquot-jobs"};
+    }
+    if (!answer) return answer;
+    if (answer->status >= 200 && answer->status < 300) return answer;
+    const auto value = document::parse_json(answer->body);
+    std::string message = value ? document::text_at(*value, {"error", "message"}) : "";
+    if (message.empty()) message = "the server answers " + std::to_string(answer->status);
+    return Error{code_of(answer->status), std::move(message)};
+}
+
+Result<document::Value> JobClient::get(const std::string& path) const {
+    const auto answer = ask("GET", path);
+    if (!answer) return answer.error();
+    return document::parse_json(answer->body);
+}
+
+Result<std::string> job_path(const std::string& id) {
+    const auto number = parse_number<std::uint64_t>(id);
+    if (!number || *number == 0) {
+        return Error{ErrorCode::kInvalidInput,
+                     "'" + id + "' is no job; expected its number, as aliquot job list shows it"};
+    }
+    return "/v1/jobs/" + id;
+}
+
+void print_document(Context& context, const document::Value& value, const std::string& format) {
+    if (format == "json") {
+        context.out << document::to_json(value) << '\n';
+    } else {
+        context.out << document::to_yaml(value);
+    }
+}
+
+void failed(Context& context, const Error& error) {
+    fail(context, exit_code_of(error), error.message);
+}
+
+}  // namespace aliquot::cli

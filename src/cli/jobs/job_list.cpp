@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <ostream>
+
+#include "base/columns.h"
+#include "base/text.h"
+#include "cli/jobs/job_client.h"
+#include "cli/jobs/job_command.h"
+#include "cli/rows.h"
+#include "command_line/command.h"
+#include "document/path.h"
+
+namespace aliquot::cli {
+namespace {
+
+using document::text_at;
+using document::Value;
+
+struct LookOptions {
+    JobClient client;
+    std::string id;
+    std::string queue;
+    bool mine = false;
+    bool all = false;
+    unsigned most = 500;
+    std::string format = "table";
+};
+
+void add_format(command_line::Command& command, LookOptions& options) {
+    command
+        .add_option("-o,--output", options.format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
+    add_server_flag(command, options.client);
+}
+
+std::string gpus_of(const Value& job) {
+    if (text_at(job, {"onCpu"}) == "true") return "cpu";
+    const std::string memory = text_at(job, {"gpuMemory"});
+    const std::string compute = text_at(job, {"gpuCompute"});
+    if (memory.empty() && compute.empty()) return text_at(job, {"gpus"});
+    return join(std::vector<std::string>{memory.empty() ? "share" : memory,
+                                         compute.empty() ? "" : compute + "%"},
+                " ");
+}
+
+void list(Context& context, const LookOptions& options) {
+    std::string path = "/v1/jobs?limit=" + std::to_string(options.most);
+    if (!options.all) path += "&which=living";
+    if (options.mine) path += "&mine=true";
+    if (!options.queue.empty()) {
+        for (const char c : options.queue) {
+            if (is_letter(c) || is_digit(c) || c == '-') continue;
+            return fail(context, kUsage, "--queue: '" + options.queue + "' is no name of a queue");
+        }
+        path += "&queue=" + options.queue;
+    }
+    const auto answer = options.client.get(path);
+    if (!answer) {
+        failed(context, answer.error());
+        return;
+    }
+    if (options.format != "table") return print_document(context, *answer, options.format);
+    std::vector<Row> rows{{"JOB", "NAME", "USER", "STATE", "GPU", "SUBMITTED", "STARTED", "CODE"}};
+    for (const Value& job : document::items_at(*answer, {"jobs"})) {
+        rows.push_back({text_at(job, {"id"}), text_at(job, {"name"}), text_at(job, {"user"}),
+                        text_at(job, {"state"}), gpus_of(job), text_at(job, {"submitted"}),
+                        text_at(job, {"started"}), text_at(job, {"exitCode"})});
+    }
+    print_rows(context.out, std::move(rows));
+    if (text_at(*answer, {"more"}) == "true") {
+        context.err << "aliquot: there are more; --limit shows up to 10000\n";
+    }
+}
+
+void print_fields(std::ostream& out, const Value& job) {
+    std::vector<Row> rows;
+    for (const auto& entry : job.entries) {
+        const Value& value = entry.second;
+        if (value.is_mapping()) {
+            for (const auto& field : value.entries) {
+                std::string text = field.second.scalar;
+                if (field.second.is_sequence()) {
+                    std::vector<std::string> items;
+                    for (const Value& item : field.second.items) items.push_back(item.scalar);
+                    text = join(items, " ");
+                }
+                if (field.second.is_mapping()) {
+                    std::vector<std::string> names;
+                    for (const auto& one : field.second.entries) names.push_back(one.first.scalar);
+                    text = join(names) + " (values are not shown)";
+                }
+                rows.push_back({entry.first.scalar + "." + field.first.scalar + ":", text});
+            }
+            continue;
+        }
+        if (!value.is_sequence()) {
+            rows.push_back({entry.first.scalar + ":", value.scalar});
+            continue;
+        }
+        for (const Value& item : value.items) {
+            std::vector<std::string> words;
+            for (const auto& field : item.entries) {
+                std::string text = field.second.scalar;
+                for (const Value& part : field.second.items) text += part.scalar + " ";
+                words.push_back(text);
+            }
+            rows.push_back(
+                {entry.first.scalar + ":", words.empty() ? item.scalar : join(words, "  ")});
+        }
+    }
+    out << in_columns(rows);
+}
+
+void look(Context& context, const LookOptions& options, const char* page) {
+    const auto path = job_path(options.id);
+    if (!path) {
+        failed(context, path.error());
+        return;
+    }
+    const auto answer = options.client.get(*path + page);
+    if (!answer) {
+        failed(context, answer.error());
+        return;
+    }
+    if (options.format != "table") return print_document(context, *answer, options.format);
+    print_fields(context.out, *answer);
+}
+
+void add_look(command_line::Command& job, Context& context, const char* name, const char* page,
+              const char* description) {
+    command_line::Command* command = job.add_subcommand(name, description);
+    const auto options = std::make_shared<LookOptions>();
+    command->add_option("JOB", options->id, "Number of the job", " ")->required();
+    add_format(*command, *options);
+    command->footer(std::string("aliquot job ") + name + " 12\naliquot job " + name +
+                    " 12 -o json");
+    command->callback([options, &context, page] { look(context, *options, page); });
+}
+
+}  // namespace
+
+void add_job_list(command_line::Command& job, Context& context) {
+    command_line::Command* command = job.add_subcommand("list", "List the jobs that wait or run");
+    const auto options = std::make_shared<LookOptions>();
+    command->add_flag("-a,--all", options->all, "Also those that have ended");
+    command->add_flag("--mine", options->mine, "Only your own");
+    command->add_option("--queue", options->queue, "Only of this queue", "NAME");
+    command->add_option("--limit", options->most, "At most so many, oldest first", "N")
+        ->range(1U, 10'000U);
+    add_format(*command, *options);
+    command->footer("aliquot job list\naliquot job list --all --mine -o json");
+    command->callback([options, &context] { list(context, *options); });
+}
+
+void add_job_show(command_line::Command& job, Context& context) {
+    add_look(job, context, "show", "", "Show one job: what it asks for, where it runs, its steps");
+}
+
+void add_job_explain(command_line::Command& job, Context& context) {
+    add_look(job, context, "explain", "/explain",
+             "Tell why a job waits: its position, when it may start, who has the GPUs");
+}
+
+}  // namespace aliquot::cli

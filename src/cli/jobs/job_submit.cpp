@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "cli/jobs/job_client.h"
+#include "cli/jobs/job_command.h"
+#include "cli/jobs/job_words.h"
+#include "command_line/command.h"
+#include "document/json.h"
+#include "document/path.h"
+#include "document/write.h"
+#include "jobs/manifest.h"
+#include "jobs/name.h"
+#include "jobs/read.h"
+
+namespace aliquot::cli {
+namespace {
+
+struct SubmitOptions {
+    JobWords words;
+    JobClient client;
+    std::string key;
+    bool dry_run = false;
+    std::string format = "table";
+};
+
+/// A machine runs it where it was submitted; its name alone makes no two jobs one.
+void complete(const SubmitOptions& options, jobs::Request& request) {
+    if (request.workdir.empty()) {
+        std::error_code problem;
+        request.workdir = std::filesystem::current_path(problem).native();
+    }
+    if (options.words.task.empty() && options.words.file.empty() && request.name.empty()) {
+        request.name = jobs::dns_label(request.task_id);
+        request.task_id.clear();
+    }
+}
+
+void print_manifest(Context& context, const SubmitOptions& options, const jobs::Request& request) {
+    const auto job = jobs::job_manifest(request);
+    if (!job) {
+        failed(context, job.error());
+        return;
+    }
+    print_document(context, *job, options.format);
+}
+
+void submit(Context& context, const SubmitOptions& options) {
+    auto request = request_of(options.words);
+    if (!request) {
+        failed(context, request.error());
+        return;
+    }
+    if (options.dry_run) return print_manifest(context, options, *request);
+    complete(options, *request);
+    const auto answer = options.client.ask(
+        "POST", "/v1/jobs", document::to_json_line(to_document(*request, jobs::Secrets::kTell)),
+        options.key);
+    if (!answer) {
+        failed(context, answer.error());
+        return;
+    }
+    const auto value = document::parse_json(answer->body);
+    if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");
+    if (options.format != "table") return print_document(context, *value, options.format);
+    for (const auto& job : document::items_at(*value, {"jobs"})) {
+        context.out << document::text_at(job, {"id"}) << '\n';
+    }
+    if (answer->status == 200) context.err << "aliquot: this job was there already\n";
+}
+
+}  // namespace
+
+void add_job_submit(command_line::Command& job, Context& context) {
+    command_line::Command* command =
+        job.add_subcommand("submit", "Submit a job; prints its number");
+    const auto options = std::make_shared<SubmitOptions>();
+    add_job_words(*command, options->words);
+    command
+        ->add_option("--after", options->words.after,
+                     "Start only when this job has succeeded; may be given several times", "JOB")
+        ->allow_extra_args(false);
+    command->add_option("--idempotency-key", options->key,
+                        "The same key twice is one job, for scripts that may be run again", "TEXT");
+    command->add_flag("--dry-run", options->dry_run,
+                      "Print the Kubernetes Job instead of submitting");
+    command
+        ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
+    add_server_flag(*command, options->client);
+    command->footer(
+        "aliquot job submit --gpu 1 -- python3 train.py\n"
+        "aliquot job submit --gpu-memory 8Gi --gpu-compute 50 --time 2h -- ./infer\n"
+        "aliquot job submit --array 10 --env SEED=1 -- ./sweep.sh");
+    command->callback([options, &context] { submit(context, *options); });
+}
+
+}  // namespace aliquot::cli

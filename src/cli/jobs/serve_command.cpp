@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <ostream>
+
+#include "base/number.h"
+#include "base/sentence.h"
+#include "cli/commands.h"
+#include "cli/host/driver_choice.h"
+#include "cli/host/run_device.h"
+#include "cli/jobs/job_client.h"
+#include "cli/jobs/job_words.h"
+#include "command_line/command.h"
+#include "http/server.h"
+#include "job_server/attempt.h"
+#include "job_server/keeper.h"
+#include "job_server/pages.h"
+#include "k8s/memory_amount.h"
+#include "nvml/driver.h"
+#include "os/root.h"
+#include "os/spawner.h"
+
+namespace aliquot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kDriverPatience{5'000};
+constexpr std::size_t kMostBody = std::size_t{1} << 20U;
+
+struct ServeOptions {
+    std::string attempt;
+    std::string state;
+    std::string socket;
+    std::string mode = "0660";
+    std::string group;
+    std::vector<std::string> gpus;
+    DriverChoice driver;
+    std::string output = "64Mi";
+    std::size_t most_jobs = 20'000;
+    unsigned grace = 10;
+};
+
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at start
+    return value == nullptr ? "" : value;
+}
+
+fs::path usual_state() {
+    if (::geteuid() == 0) return "/var/lib/aliquot/jobs";
+    const std::string named = variable("XDG_STATE_HOME");
+    const fs::path base =
+        named.empty() ? fs::path(variable("HOME")) / ".local/state" : fs::path(named);
+    return base / "aliquot/jobs";
+}
+
+Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options) {
+    std::vector<job_server::Device> devices;
+    for (const std::string& word : options.gpus) {
+        auto more = job_server::simulated_devices(word, static_cast<unsigned>(devices.size()));
+        if (!more) return std::move(more).error();
+        devices.insert(devices.end(), more->begin(), more->end());
+    }
+    if (!devices.empty()) return devices;
+    nvml::DriverOptions wish = driver_options_below_root(options.driver);
+    wish.deadline = kDriverPatience;
+    auto driver = nvml::Driver::open(os::Root("/"), wish);
+    if (!driver) {
+        Error error = std::move(driver).error();
+        error.message += "; --gpu a2 simulates a GPU";
+        return error;
+    }
+    const auto inventory = (*driver)->enumerate(gpu::Links::kLeaveOut);
+    if (!inventory) return inventory.error();
+    for (const RunDevice& one : devices_of(*inventory)) {
+        devices.push_back({.index = one.index,
+                           .uuid = one.uuid,
+                           .model = one.model,
+                           .memory_bytes = one.memory_bytes,
+                           .is_mig = one.index.contains(':')});
+    }
+    return devices;
+}
+
+/// A control group for all jobs; empty: none can be had.
+std::string control_group() {
+    if (::geteuid() != 0) return "";
+    const std::string group = "/sys/fs/cgroup/aliquot.jobs";
+    if (::access("/sys/fs/cgroup/cgroup.controllers", R_OK) != 0) return "";
+    if (::mkdir(group.c_str(), 0755) != 0 && errno != EEXIST) return "";
+    std::ofstream("/sys/fs/cgroup/cgroup.subtree_control") << "+memory +cpu";
+    std::ofstream(group + "/cgroup.subtree_control") << "+memory +cpu";
+    return ::access((group + "/cgroup.kill").c_str(), W_OK) == 0 ? group : "";
+}
+
+Result<unsigned> group_number(const std::string& name) {
+    group entry{};
+    group* found = nullptr;
+    std::array<char, 65'536> buffer{};
+    if (::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+        found == nullptr) {
+        return Error{ErrorCode::kInvalidInput,
+                     "--socket-group: there is no group '" + one_line(name, 60) + "'"};
+    }
+    return found->gr_gid;
+}
+
+/// What stands before a program that has a share: aliquot run keeps its limits.
+std::vector<std::string> guarded(const ServeOptions& options, const std::string& program,
+                                 const job_server::Record& record, const std::string& uuid) {
+    std::vector<std::string> words{program, "run", "--gpu", uuid};
+    if (!record.request.gpu_memory.empty()) {
+        words.insert(words.end(), {"--gpu-memory", record.request.gpu_memory});
+    }
+    if (record.request.gpu_compute != 0) {
+        words.insert(words.end(), {"--gpu-compute", std::to_string(record.request.gpu_compute)});
+    }
+    if (!options.driver.node_state.empty()) {
+        words.insert(words.end(), {"--node-state", host_of(options.driver).native()});
+    }
+    if (!options.driver.driver_root.empty()) {
+        words.insert(words.end(), {"--driver-root", options.driver.driver_root});
+    }
+    words.emplace_back("--");
+    return words;
+}
+
+Result<job_server::Options> keeper_options(const ServeOptions& words) {
+    job_server::Options options;
+    auto devices = devices_here(words);
+    if (!devices) return std::move(devices).error();
+    if (devices->empty()) {
+        return Error{ErrorCode::kUnavailable, "this machine has no GPU; --gpu a2 simulates one"};
+    }
+    options.devices = *std::move(devices);
+    const auto output = k8s::parse_bytes(words.output);
+    if (!output)
+        return Error{ErrorCode::kInvalidInput, "--output-limit: " + output.error().message};
+    options.output_bytes = *output;
+    options.state = fs::absolute(words.state.empty() ? usual_state() : fs::path(words.state));
+    options.most_jobs = words.most_jobs;
+    options.grace = std::chrono::seconds(words.grace);
+    options.cgroup = control_group();
+    std::error_code problem;
+    const std::string program = fs::read_symlink("/proc/self/exe", problem).native();
+    options.runner = {program, "serve", "--run-attempt"};
+    if (words.gpus.empty()) {
+        options.guard = [words, program](const job_server::Record& record,
+                                         const std::string& uuid) {
+            return guarded(words, program, record, uuid);
+        };
+    }
+    point_at_node(words.driver, options.environment);
+    return options;
+}
+
+Result<http::ServerOptions> server_options(const ServeOptions& words) {
+    http::ServerOptions options;
+    options.address = words.socket.empty() ? usual_job_server() : words.socket;
+    if (!options.address.starts_with("unix:")) {
+        return Error{ErrorCode::kInvalidInput,
+                     "--socket: '" + one_line(options.address, 100) +
+                         "' is no unix socket; expected unix:/run/aliquot/jobs.sock"};
+    }
+    const auto mode = parse_number<unsigned>(words.mode, 8);
+    constexpr unsigned kMost = 0666;
+    if (!mode || (*mode & ~kMost) != 0) {
+        return Error{ErrorCode::kInvalidInput, "--socket-mode: '" + one_line(words.mode, 20) +
+                                                   "' is wrong; expected 0600, 0660 or 0666"};
+    }
+    options.socket_mode = *mode;
+    if (!words.group.empty()) {
+        const auto number = group_number(words.group);
+        if (!number) return number.error();
+        options.socket_group = *number;
+    }
+    options.methods = {"GET", "POST", "DELETE"};
+    options.most_body_bytes = kMostBody;
+    return options;
+}
+
+void serve(Context& context, const ServeOptions& words) {
+    if (!words.attempt.empty()) {
+        context.exit_code = job_server::run_attempt(words.attempt);
+        return;
+    }
+    sigset_t ends;
+    ::sigemptyset(&ends);
+    for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&ends, number);
+    ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before the first thread
+    auto wish = server_options(words);
+    if (!wish) return fail(context, exit_code_of(wish.error()), wish.error().message);
+    auto options = keeper_options(words);
+    if (!options) return fail(context, exit_code_of(options.error()), options.error().message);
+    const std::string cgroup = options->cgroup;
+    const std::size_t count = options->devices.size();
+    const auto keeper = job_server::Keeper::start(*std::move(options));
+    if (!keeper) return fail(context, exit_code_of(keeper.error()), keeper.error().message);
+    const std::string address = wish->address;
+    const auto server = http::Server::listen(*std::move(wish), job_server::pages_of(**keeper));
+    if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
+    context.out << "aliquot: serving jobs at " << address << ": " << counted(count, "GPU") << ", "
+                << counted((*keeper)->living(), "job")
+                << (cgroup.empty() ? "; no control group: process groups keep jobs together" : "")
+                << std::endl;
+    int number = 0;
+    ::sigwait(&ends, &number);
+    context.err << "aliquot: ends; jobs that run go on, and are found again\n";
+}
+
+}  // namespace
+
+void add_serve_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
+        "serve", "Keep the GPU jobs of this machine: queue them, run them, find them again");
+    const auto words = std::make_shared<ServeOptions>();
+    command->add_option("--run-attempt", words->attempt, "", "DIR")->hidden();
+    command->add_option(
+        "--state", words->state,
+        "Directory of the journal and of outputs; default /var/lib/aliquot/jobs, or "
+        "~/.local/state/aliquot/jobs",
+        "DIR");
+    command->add_option("--socket", words->socket,
+                        "Where to listen; default unix:/run/aliquot/jobs.sock, or below "
+                        "XDG_RUNTIME_DIR",
+                        "unix:PATH");
+    command->add_option("--socket-mode", words->mode, "Who may connect, as a file mode", "MODE")
+        ->capture_default_str();
+    command->add_option("--socket-group", words->group, "Group of the socket", "NAME");
+    command
+        ->add_option("--gpu", words->gpus,
+                     "Simulate GPUs instead of asking the driver: a2, a100-80:8; may be given "
+                     "several times",
+                     "MODEL[:N]")
+        ->allow_extra_args(false);
+    command->add_option("--output-limit", words->output, "Of the output of one job", "AMOUNT")
+        ->capture_default_str();
+    command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")
+        ->range(std::size_t{1}, std::size_t{1'000'000});
+    command->add_option("--grace", words->grace, "Seconds between SIGTERM and SIGKILL", "SECONDS")
+        ->range(0U, 3'600U);
+    add_driver_flags(*command, words->driver);
+    command->footer(
+        "aliquot serve\naliquot serve --gpu a2:2 --state /tmp/jobs --socket unix:/tmp/jobs.sock");
+    command->callback([words, &context] { serve(context, *words); });
+}
+
+}  // namespace aliquot::cli

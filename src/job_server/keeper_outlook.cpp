@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a job waits, in words.
+#include <algorithm>
+
+#include "base/text.h"
+#include "job_server/keeper.h"
+
+namespace aliquot::job_server {
+namespace {
+
+using Why = queue::Explanation::Why;
+
+std::string sentence_of(const queue::Explanation& told, std::size_t free_gpus) {
+    switch (told.why) {
+        case Why::kRuns:
+            return "it runs";
+        case Why::kNext:
+            return "nothing holds it: it starts now";
+        case Why::kDevices:
+            return free_gpus == 0 ? "all GPUs are in use" : "too few GPUs of its kind are free";
+        case Why::kQuota:
+            return "its queue has used up its quota";
+        case Why::kReservation:
+            return "it would delay " +
+                   (told.promised ? "job " + std::to_string(*told.promised)
+                                  : std::string("a job ahead")) +
+                   ", which was promised the GPUs";
+        case Why::kImpossible:
+            break;
+    }
+    return "this machine does not have what it asks for";
+}
+
+std::string flags_of(const queue::Explanation::Smaller& smaller) {
+    if (smaller.milli >= placement::kWholeGpu || smaller.milli == 0) {
+        return "--gpu " + std::to_string(smaller.gpus);
+    }
+    constexpr std::int32_t kMilliOfPercent = 10;
+    return "--gpu-compute " + std::to_string(smaller.milli / kMilliOfPercent);
+}
+
+}  // namespace
+
+/// Of a job that waits for something else than devices.
+std::string Keeper::why_unplanned(const Job& job, TimeMs now) const {
+    if (!jobs::is_waiting(job.record.state)) return job.record.reason;
+    for (const JobId id : job.record.request.after) {
+        const auto found = jobs_.find(id);
+        if (found == jobs_.end() || jobs::is_final(found->second.record.state)) continue;
+        return "it starts after job " + std::to_string(id);
+    }
+    if (job.record.not_before > now) return "a further try waits: " + job.record.reason;
+    return job.record.reason;
+}
+
+Result<Outlook> Keeper::outlook(JobId id) {
+    const TimeMs now = now_ms();
+    const std::scoped_lock lock(mutex_);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) return none_such(id);
+    Outlook outlook;
+    std::vector<std::string> held;
+    for (const auto& [other, job] : jobs_) {
+        if (!job.on_books) continue;
+        held.insert(held.end(), job.record.devices.begin(), job.record.devices.end());
+    }
+    for (const Device& device : fleet_.devices()) {
+        if (std::find(held.begin(), held.end(), device.uuid) == held.end()) ++outlook.free_gpus;
+    }
+    const Job& one = found->second;
+    outlook.why = why_unplanned(one, now);
+    if (!one.planned || one.on_books) return outlook;
+    for (const queue::Eta& eta : planner_.forecast(now)) {
+        if (eta.id != id) continue;
+        outlook.p50 = eta.p50 == queue::kNever ? 0 : eta.p50;
+        outlook.p90 = eta.p90 == queue::kNever ? 0 : eta.p90;
+    }
+    const auto told = planner_.explain(id, now);
+    if (!told) return told.error();
+    outlook.why = sentence_of(*told, outlook.free_gpus);
+    outlook.position = told->position;
+    outlook.ahead = told->ahead;
+    if (told->smaller) outlook.smaller = flags_of(*told->smaller);
+    for (const queue::Holder& holder : told->holders) {
+        const auto other = jobs_.find(holder.id);
+        if (other == jobs_.end()) continue;
+        const Record& record = other->second.record;
+        outlook.holders.push_back({.id = holder.id,
+                                   .user = record.user.name,
+                                   .devices = record.devices,
+                                   .ends = holder.ends == queue::kNever ? 0 : holder.ends});
+    }
+    return outlook;
+}
+
+}  // namespace aliquot::job_server

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_server/pages.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "document/build.h"
+#include "document/json.h"
+#include "job_server/view.h"
+#include "jobs/read.h"
+
+namespace aliquot::job_server {
+namespace {
+
+using document::make_mapping;
+using document::Value;
+using http::Request;
+using http::Response;
+
+constexpr std::size_t kMostListed = 10'000;
+constexpr std::size_t kUsualList = 500;
+constexpr std::size_t kMostKey = 200;
+constexpr const char* kJson = "application/json";
+
+Response answer(int status, const Value& value) {
+    return {.status = status, .content_type = kJson, .body = document::to_json_line(value) + "\n"};
+}
+
+int status_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidInput:
+            return 422;
+        case ErrorCode::kNotFound:
+            return 404;
+        case ErrorCode::kConflict:
+            return 409;
+        case ErrorCode::kPermission:
+            return 403;
+        case ErrorCode::kUnavailable:
+            return 503;
+        case ErrorCode::kUnsupported:
+        case ErrorCode::kInternal:
+            break;
+    }
+    return 500;
+}
+
+std::string_view word_of(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::kInvalidInput:
+            return "invalid";
+        case ErrorCode::kNotFound:
+            return "not-found";
+        case ErrorCode::kConflict:
+            return "conflict";
+        case ErrorCode::kPermission:
+            return "forbidden";
+        case ErrorCode::kUnavailable:
+            return "unavailable";
+        case ErrorCode::kUnsupported:
+        case ErrorCode::kInternal:
+            break;
+    }
+    return "internal";
+}
+
+Response refusal(const Error& error) {
+    Response refused =
+        answer(status_of(error.code),
+               make_mapping({{"error", make_mapping({{"code", word_of(error.code)},
+                                                     {"message", error.message}})}}));
+    if (error.code == ErrorCode::kUnavailable) refused.headers.emplace_back("Retry-After", "5");
+    return refused;
+}
+
+Response refusal(ErrorCode code, std::string message) {
+    return refusal(Error{code, std::move(message)});
+}
+
+/// One request: who asks, what of.
+struct Question {
+    Keeper& keeper;
+    const Request& request;
+    User asker;
+    JobId id = 0;  // of a path with {id}
+};
+
+Response told(const Question& of, const Result<Record>& record, int status = 200) {
+    if (!record) return refusal(record.error());
+    return answer(status, to_document(*record, eyes_of(of.asker, *record)));
+}
+
+Response submit(const Question& of) {
+    const std::string key(of.request.header("idempotency-key"));
+    if (key.size() > kMostKey) {
+        return refusal(ErrorCode::kInvalidInput, "Idempotency-Key: longer than 200 bytes");
+    }
+    auto request = jobs::read(of.request.body);
+    if (!request) return refusal(request.error());
+    const auto submitted = of.keeper.submit(of.asker, *std::move(request), key);
+    if (!submitted) return refusal(submitted.error());
+    Value all = document::make_sequence(
+        submitted->jobs, [](const Record& record) { return to_document(record, Eyes::kOwner); });
+    return answer(submitted->is_new ? 201 : 200, make_mapping({{"jobs", std::move(all)}}));
+}
+
+Response list(const Question& of) {
+    Keeper::Filter filter;
+    filter.most = kUsualList;
+    if (const auto text = of.request.parameter("limit"); !text.empty()) {
+        const auto most = parse_number<std::size_t>(text);
+        if (!most || *most == 0 || *most > kMostListed) {
+            return refusal(ErrorCode::kInvalidInput, "limit: expected 1 to 10000");
+        }
+        filter.most = *most;
+    }
+    if (const auto text = of.request.parameter("above"); !text.empty()) {
+        const auto above = parse_number<JobId>(text);
+        if (!above) return refusal(ErrorCode::kInvalidInput, "above: expected the number of a job");
+        filter.above = *above;
+    }
+    const auto which = of.request.parameter("which");
+    if (which == "living") filter.which = Keeper::Which::kLiving;
+    if (which == "ended") filter.which = Keeper::Which::kEnded;
+    if (!which.empty() && which != "all" && filter.which == Keeper::Which::kAll) {
+        return refusal(ErrorCode::kInvalidInput, "which: expected all, living or ended");
+    }
+    if (of.request.parameter("mine") == "true") filter.uid = of.asker.uid;
+    filter.queue = std::string(of.request.parameter("queue"));
+    ++filter.most;  // whether there are more
+    auto found = of.keeper.list(filter);
+    const bool more = found.size() == filter.most;
+    if (more) found.pop_back();
+    Value all = document::make_sequence(found, [&](const Record& record) {
+        return to_document(record, eyes_of(of.asker, record));
+    });
+    return answer(200, make_mapping({{"jobs", std::move(all)}, {"more", more}}));
+}
+
+Response show(const Question& of) {
+    const auto record = of.keeper.find(of.id);
+    if (!record) return refusal(record.error());
+    Value job = to_document(*record, eyes_of(of.asker, *record));
+    if (eyes_of(of.asker, *record) == Eyes::kOwner) {
+        const auto steps = of.keeper.steps(of.id);
+        if (!steps) return refusal(steps.error());
+        append(job, "steps", to_document(*steps));
+        const bool kept = of.keeper.options().guard != nullptr;
+        append(job, "limits",
+               std::string(kept ? "GPU memory and compute by the guard"
+                                : "GPU memory and compute are not held: the GPUs are simulated") +
+                   (of.keeper.options().cgroup.empty()
+                        ? "; host memory and CPU are not held: no control group, a process group"
+                        : "; host memory and CPU by a control group"));
+    }
+    return answer(200, job);
+}
+
+Response explain(const Question& of) {
+    const auto record = of.keeper.find(of.id);
+    if (!record) return refusal(record.error());
+    if (eyes_of(of.asker, *record) != Eyes::kOwner) {
+        return refusal(ErrorCode::kPermission,
+                       "job " + std::to_string(of.id) + " is of user " + record->user.name);
+    }
+    const auto outlook = of.keeper.outlook(of.id);
+    if (!outlook) return refusal(outlook.error());
+    return answer(200, to_document(*record, *outlook));
+}
+
+Response logs(const Question& of) {
+    const auto text = of.request.parameter("from");
+    const auto from =
+        text.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
+    if (!from) return refusal(ErrorCode::kInvalidInput, "from: expected a number of bytes");
+    constexpr std::size_t kPart = std::size_t{256} << 10U;
+    auto part = of.keeper.output(of.asker, of.id, *from, kPart);
+    if (!part) return refusal(part.error());
+    return {.status = 200,
+            .content_type = "application/octet-stream",
+            .body = std::move(part->bytes),
+            .headers = {{"Aliquot-Next", std::to_string(part->next)},
+                        {"Aliquot-Ended", part->ended ? "true" : "false"}}};
+}
+
+Response cancel(const Question& of) { return told(of, of.keeper.cancel(of.asker, of.id), 202); }
+Response retry(const Question& of) { return told(of, of.keeper.retry(of.asker, of.id), 202); }
+
+Response remove(const Question& of) {
+    const auto removed = of.keeper.remove(of.asker, of.id);
+    if (!removed) return refusal(removed.error());
+    return {.status = 204, .content_type = kJson, .body = ""};
+}
+
+Response health(const Question& of) {
+    Value devices = document::make_sequence(of.keeper.options().devices, [](const Device& one) {
+        return make_mapping({{"index", one.index},
+                             {"uuid", one.uuid},
+                             {"model", one.model},
+                             {"memoryBytes", one.memory_bytes}});
+    });
+    return answer(200,
+                  make_mapping({{"living", of.keeper.living()}, {"devices", std::move(devices)}}));
+}
+
+struct Page {
+    Operation operation;
+    Response (*answer)(const Question&);
+};
+
+constexpr std::array<Page, 9> kPages{{{{"POST", "/v1/jobs"}, submit},
+                                      {{"GET", "/v1/jobs"}, list},
+                                      {{"GET", "/v1/jobs/{id}"}, show},
+                                      {{"DELETE", "/v1/jobs/{id}"}, remove},
+                                      {{"GET", "/v1/jobs/{id}/explain"}, explain},
+                                      {{"GET", "/v1/jobs/{id}/logs"}, logs},
+                                      {{"POST", "/v1/jobs/{id}/cancel"}, cancel},
+                                      {{"POST", "/v1/jobs/{id}/retry"}, retry},
+                                      {{"GET", "/v1/server"}, health}}};
+
+/// Whether a path is of this form; the number in place of {id}.
+std::optional<JobId> matched(std::string_view form, std::string_view path) {
+    const auto at = form.find("{id}");
+    if (at == std::string_view::npos) return form == path ? std::optional<JobId>(0) : std::nullopt;
+    const std::string_view rest = form.substr(at + 4);
+    if (path.size() <= at + rest.size() || path.substr(0, at) != form.substr(0, at) ||
+        !path.ends_with(rest)) {
+        return std::nullopt;
+    }
+    const auto id = parse_number<JobId>(path.substr(at, path.size() - at - rest.size()));
+    return id && *id != 0 && *id <= INT64_MAX ? id : std::nullopt;
+}
+
+Response dispatch(Keeper& keeper, const Request& request) {
+    if (!request.local_user) {
+        return refusal(ErrorCode::kPermission, "only processes of this machine are answered");
+    }
+    std::vector<std::string_view> methods;
+    for (const Page& page : kPages) {
+        const auto id = matched(page.operation.path, request.path);
+        if (!id) continue;
+        if (page.operation.method != request.method) {
+            methods.push_back(page.operation.method);
+            continue;
+        }
+        const User asker = user_of(request.local_user->uid, request.local_user->gid);
+        return page.answer({keeper, request, asker, *id});
+    }
+    if (methods.empty()) return refusal(ErrorCode::kNotFound, "there is no such path here");
+    Response wrong = refusal(ErrorCode::kUnsupported, "only " + join(methods));
+    wrong.status = 405;
+    wrong.headers.emplace_back("Allow", join(methods));
+    return wrong;
+}
+
+}  // namespace
+
+const std::vector<Operation>& operations() {
+    static const std::vector<Operation> kAll = [] {
+        std::vector<Operation> all;
+        for (const Page& page : kPages) all.push_back(page.operation);
+        return all;
+    }();
+    return kAll;
+}
+
+User user_of(uid_t uid, gid_t gid) {
+    User user{.uid = uid, .gid = gid, .name = std::to_string(uid), .home = ""};
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 16'384> buffer{};
+    if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+        user.name = found->pw_name;
+        user.home = found->pw_dir;
+        user.gid = found->pw_gid;
+    }
+    return user;
+}
+
+http::Handler pages_of(Keeper& keeper) {
+    return [&keeper](const Request& request) { return dispatch(keeper, request); };
+}
+
+}  // namespace aliquot::job_server

@@ -189,6 +189,20 @@ TEST_F(FleetTest, ALostNodeLosesItsPodsAndComesBack) {
     EXPECT_TRUE(soon([&] { return phase("p1") == "gone" && phase("p2") == "Running"; }));
 }
 
+TEST_F(FleetTest, AKubeletSaysAgainWhatALateRequestOverwrote) {
+    begin(1, {.heartbeat = 0ms, .look_again = 50ms});
+    const auto allocatable = [&] {
+        const auto node = api().get(resources::nodes(), {"", "n0"});
+        return node ? kube_client::string_at(node->json, "/status/allocatable/nvidia.com~1gpu")
+                    : std::nullopt;
+    };
+    ASSERT_TRUE(soon([&] { return allocatable() == "8"; }));
+    const char* const late = R"({"status":{"allocatable":{"nvidia.com/gpu":"3"}}})";
+    ASSERT_TRUE(
+        api().patch(resources::nodes(), {"", "n0"}, late, {.write = {.subresource = "status"}}));
+    EXPECT_TRUE(soon([&] { return allocatable() == "8"; }));
+}
+
 TEST_F(FleetTest, WithoutAnAgentNoDeviceIsAllocatable) {
     begin(1);
     kubelets_->stop_agent("n0");

@@ -349,11 +349,15 @@ bool Kubelets::Work::tend_pod(const ObjectKey& key) {
 
 void Kubelets::Work::run(const std::stop_token& stop) {
     while (const auto key = queue_.take(stop)) {
-        const bool done = key->namespace_name.empty() ? tend_node(key->name) : tend_pod(*key);
-        if (done)
-            queue_.done(*key);
-        else
+        const bool is_node = key->namespace_name.empty();
+        const bool done = is_node ? tend_node(key->name) : tend_pod(*key);
+        if (!done) {
             (void)queue_.retry(*key);
+            continue;
+        }
+        queue_.done(*key);
+        // A request whose connection broke may come to the API server after the next one.
+        if (is_node) (void)queue_.add_after(*key, options_.look_again);
     }
 }
 

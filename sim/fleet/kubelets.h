@@ -19,6 +19,9 @@ struct KubeletOptions {
     std::chrono::milliseconds start_delay{0};  // from a pod's admission to Running
     /// Between two renewals of a node's Lease; 0: none are kept.
     std::chrono::milliseconds heartbeat{10'000};
+    /// Between two looks of a kubelet whether the API server has what it said last, as
+    /// nodeStatusUpdateFrequency is.
+    std::chrono::milliseconds look_again{10'000};
     /// How long pods stay on a node that is lost before they are deleted, as NoExecute does after 300 s.
     std::chrono::milliseconds evict_after{300'000};
     unsigned workers = 4;  // writes at once

@@ -237,6 +237,21 @@ std::string FleetWorld::complaint() {
     return wrong;
 }
 
+std::string FleetWorld::nodes_text() {
+    std::string text;
+    const auto free = free_units();
+    const auto nodes = api().list(resources::nodes(), {});
+    for (const auto& node : nodes ? nodes->items : std::vector<kube_client::Object>{}) {
+        const Json allocatable = Json::parse(node.json)["status"].value("allocatable", Json());
+        text += "\n" + node.name + ": allocatable " + allocatable.dump() + ", free";
+        const auto units = free.find(node.name);
+        if (units == free.end()) continue;
+        for (const auto& [resource, count] : units->second)
+            text += " " + resource + "=" + std::to_string(count);
+    }
+    return text;
+}
+
 testing::AssertionResult FleetWorld::settles(std::chrono::seconds patience) {
     std::string last;
     const bool settled = soon(
@@ -246,6 +261,7 @@ testing::AssertionResult FleetWorld::settles(std::chrono::seconds patience) {
         },
         patience);
     if (settled) return testing::AssertionSuccess();
+    last += nodes_text();
     for (const auto& controller : controllers_) last += "\n---\n" + controller->said();
     return testing::AssertionFailure() << last;
 }

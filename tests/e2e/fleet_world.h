@@ -71,6 +71,8 @@ protected:
 
     /// Empty: every pod runs or waits for good reason, and kubelets and API server agree; else what is wrong.
     std::string complaint();
+    /// A line for each node: what the API server and its kubelet say of it.
+    std::string nodes_text();
     /// complaint() is empty within `patience`.
     testing::AssertionResult settles(std::chrono::seconds patience);
     /// As many pods of one unit as units are free all get to run, and one more does not.

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "os/root.h"
 #include "tests/e2e/job_machine.h"
 
 namespace aliquot {
@@ -98,11 +99,13 @@ TEST_F(JobTest, GivesSharesOfOneGpuToSeveralJobs) {
 
 /// How many processes have this word as an argument.
 int processes_with(const std::string& word) {
+    const os::Root root("/");
+    const auto names = root.list("/proc", 100'000);
+    EXPECT_TRUE(names) << names.error().message;
     int count = 0;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-        std::ifstream in(entry.path() / "cmdline");
-        const std::string line{std::istreambuf_iterator<char>(in), {}};
-        count += line.find(std::string(1, '\0') + word) != std::string::npos ? 1 : 0;
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+        const auto line = root.read("/proc/" + name + "/cmdline");  // one may end meanwhile
+        if (line && line->find(std::string(1, '\0') + word) != std::string::npos) ++count;
     }
     return count;
 }

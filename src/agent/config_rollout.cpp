@@ -22,7 +22,7 @@ ConfigRollout::ConfigRollout(const os::Root& root, os::Clock& clock, Sources sou
       options_(std::move(options)),
       record_(root, options_.record),
       content_(record_.load()),
-      reader_(root, clock, options_.claims, sources_.pods),
+      reader_(root, clock, options_.holds, sources_.pods),
       pause_(options_.first_look) {}
 
 /// Whether every device is served as it is to be, so that it does not matter who holds what.
@@ -42,20 +42,20 @@ bool ConfigRollout::is_steady(const sharing::Offer& wanted) const {
     return known == content_.served.size();
 }
 
-std::vector<sharing::Claim> ConfigRollout::claims_of(const pods::DeviceClaims& seen) {
-    std::vector<sharing::Claim> claims;
-    for (const pods::DeviceClaim& one : seen.list) {
-        claims.push_back(
+std::vector<sharing::DeviceHold> ConfigRollout::holds_of(const pods::DeviceHolds& seen) {
+    std::vector<sharing::DeviceHold> holds;
+    for (const pods::DeviceHold& one : seen.list) {
+        holds.push_back(
             {.resource = one.resource, .id = one.id, .pod = one.pod, .ending = one.ending});
     }
-    sources_.grants.note_listed(claims);
-    for (sharing::Claim& one : sources_.grants.recent()) {
-        const bool known = std::ranges::any_of(claims, [&](const sharing::Claim& other) {
+    sources_.grants.note_listed(holds);
+    for (sharing::DeviceHold& one : sources_.grants.recent()) {
+        const bool known = std::ranges::any_of(holds, [&](const sharing::DeviceHold& other) {
             return other.resource == one.resource && other.id == one.id;
         });
-        if (!known) claims.push_back(std::move(one));
+        if (!known) holds.push_back(std::move(one));
     }
-    return claims;
+    return holds;
 }
 
 /// The devices that are closed, and of which kubelet gives nothing away any more.
@@ -85,26 +85,26 @@ sharing::RolloutFacts ConfigRollout::facts(const sharing::Offer& wanted,
                                            const gpu::Inventory& inventory) {
     sharing::RolloutFacts facts{.served = content_.served,
                                 .records_lost = content_.incomplete,
-                                .claims = {},
-                                .claims_problem = {},
+                                .holds = {},
+                                .holds_problem = {},
                                 .record_problem = record_problem_,
                                 .withdrawn = {}};
-    unsettled_claims_ = false;
+    unsettled_holds_ = false;
     if (looked_ && is_steady(wanted)) return facts;
     if (!std::exchange(looked_, true)) {
         // Mostly nobody holds anything that is served in another way now; then kubelet need not be
         // asked, which waits for our devices.
-        const pods::DeviceClaims written = reader_.written();
-        facts.claims = claims_of(written);
-        facts.claims_problem = written.problem;
+        const pods::DeviceHolds written = reader_.written();
+        facts.holds = holds_of(written);
+        facts.holds_problem = written.problem;
         facts.withdrawn = withdrawn();
         if (sharing::roll_out(wanted, inventory, facts).is_settled()) return facts;
     }
-    const pods::DeviceClaims seen = reader_.look();
-    facts.claims = claims_of(seen);
-    facts.claims_problem = seen.problem;
+    const pods::DeviceHolds seen = reader_.look();
+    facts.holds = holds_of(seen);
+    facts.holds_problem = seen.problem;
     facts.withdrawn = withdrawn();
-    unsettled_claims_ = seen.unsettled;
+    unsettled_holds_ = seen.unsettled;
     return facts;
 }
 

@@ -15,7 +15,7 @@
 #include "gpu/inventory.h"
 #include "os/clock.h"
 #include "os/root.h"
-#include "pods/device_claims.h"
+#include "pods/device_holds.h"
 #include "sharing/rollout.h"
 
 namespace aliquot::agent {
@@ -27,13 +27,13 @@ class ConfigRollout {
 public:
     struct Sources {
         RecentGrants& grants;
-        pods::ClaimReader::List pods;
+        pods::HoldReader::List pods;
         /// What kubelet may give away, as kubelet::PodResources::allocatable() tells.
         std::function<Result<std::vector<std::string>>(std::chrono::milliseconds)> allocatable;
     };
     struct Options {
         std::string record;  // host path
-        pods::ClaimOptions claims{};
+        pods::HoldOptions holds{};
         std::chrono::milliseconds first_look{20};       // while kubelet hears of withdrawn devices
         std::chrono::milliseconds between_looks{1000};  // while pods hold something
         std::chrono::milliseconds kubelet_hears{2000};  // where it does not tell what it gives away
@@ -60,7 +60,7 @@ public:
 private:
     [[nodiscard]] bool is_steady(const sharing::Offer& wanted) const;
     sharing::RolloutFacts facts(const sharing::Offer& wanted, const gpu::Inventory& inventory);
-    std::vector<sharing::Claim> claims_of(const pods::DeviceClaims& seen);
+    std::vector<sharing::DeviceHold> holds_of(const pods::DeviceHolds& seen);
     std::set<gpu::Uuid> withdrawn();
     [[nodiscard]] bool must_come_first(const ServedRecord::Content& next) const;
     bool commit(const sharing::Rollout& round, std::uint64_t version);
@@ -71,10 +71,10 @@ private:
     Options options_;
     ServedRecord record_;
     ServedRecord::Content content_;
-    pods::ClaimReader reader_;
+    pods::HoldReader reader_;
     bool looked_ = false;   // at what is written, once
     bool settled_ = false;  // the last round left nothing to do
-    bool unsettled_claims_ = false;
+    bool unsettled_holds_ = false;
     bool closing_ = false;
     std::string record_problem_;
     std::map<gpu::Uuid, os::TimePoint> closed_;  // devices of which nothing is offered, since when

@@ -68,8 +68,8 @@ GuardMeasuring::GuardMeasuring(Parts parts, Sources sources, Options options)
 
 void GuardMeasuring::apply(const sharing::GuardConfig& config, const sharing::Offer& offer) {
     const std::scoped_lock lock(mutex_);
-    wish_ = {.config = config, .offer = offer};
-    wish_is_new_ = true;
+    wanted_ = {.config = config, .offer = offer};
+    wanted_is_new_ = true;
 }
 
 void GuardMeasuring::run(const std::stop_token& stop) {
@@ -132,7 +132,7 @@ void GuardMeasuring::track_new() {
                                            "; what it holds is measured by the driver alone, and "
                                            "its limits stay as they are until it starts anew"});
             const std::scoped_lock lock(mutex_);
-            wish_is_new_ = true;  // the limits that it is held to
+            wanted_is_new_ = true;  // the limits that it is held to
         }
         tracked_.emplace(id, std::move(fresh));
         next_naming_ = std::min(next_naming_, now);
@@ -141,19 +141,19 @@ void GuardMeasuring::track_new() {
 }
 
 void GuardMeasuring::change_limits() {
-    Wish wish;
+    Wanted wanted;
     {
         const std::scoped_lock lock(mutex_);
-        if (!wish_is_new_) return;
-        wish_is_new_ = false;
-        wish = wish_;
+        if (!wanted_is_new_) return;
+        wanted_is_new_ = false;
+        wanted = wanted_;
     }
-    watchdog_.set(policy_of(wish.config), slack_of(wish.config));
-    kernel_limit_ = wish.config.kernel_limit;
+    watchdog_.set(policy_of(wanted.config), slack_of(wanted.config));
+    kernel_limit_ = wanted.config.kernel_limit;
     for (auto& [id, tracked] : tracked_) {
-        const auto resource = std::ranges::find(wish.offer.resources, tracked.record.resource,
+        const auto resource = std::ranges::find(wanted.offer.resources, tracked.record.resource,
                                                 &sharing::Resource::name);
-        if (resource != wish.offer.resources.end()) change_limits(tracked, *resource);
+        if (resource != wanted.offer.resources.end()) change_limits(tracked, *resource);
     }
 }
 

@@ -84,7 +84,7 @@ private:
         bool kernel_refused = false;
         os::TimePoint last_held;  // when kubelet last said that a container has it, or `since`
     };
-    struct Wish {
+    struct Wanted {
         sharing::GuardConfig config;
         sharing::Offer offer;
     };
@@ -108,9 +108,9 @@ private:
     Sources sources_;
     Options options_;
 
-    std::mutex mutex_;  // guards the wish
-    Wish wish_;
-    bool wish_is_new_ = false;
+    std::mutex mutex_;  // guards the wanted
+    Wanted wanted_;
+    bool wanted_is_new_ = false;
 
     // Of the thread alone:
     bool kernel_limit_ = false;

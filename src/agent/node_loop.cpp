@@ -27,7 +27,7 @@ ConfigRollout::Sources sources(const NodeLoop::Parts& parts) {
 
 ConfigRollout::Options rollout_options(const Options& options) {
     ConfigRollout::Options rollout{.record = served_record_path(options.state_directory)};
-    rollout.claims.checkpoint = options.kubelet.plugin_directory() + "/kubelet_internal_checkpoint";
+    rollout.holds.checkpoint = options.kubelet.plugin_directory() + "/kubelet_internal_checkpoint";
     return rollout;
 }
 

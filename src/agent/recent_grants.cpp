@@ -30,7 +30,7 @@ Result<Done> RecentGrants::begin(const std::string& resource, std::span<const st
         entries_.erase(entries_.begin(), entries_.begin() + kMostEntries / 2);
     }
     for (const std::string& id : ids) {
-        entries_.push_back({.claim = {.resource = resource, .id = id, .pod = {}}, .at = now});
+        entries_.push_back({.hold = {.resource = resource, .id = id, .pod = {}}, .at = now});
     }
     return Done{};
 }
@@ -39,7 +39,7 @@ void RecentGrants::undo(const std::string& resource, std::span<const std::string
     const std::scoped_lock lock(mutex_);
     for (const std::string& id : ids) {
         for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-            if (entry->claim.resource != resource || entry->claim.id != id) continue;
+            if (entry->hold.resource != resource || entry->hold.id != id) continue;
             entries_.erase(std::next(entry).base());
             break;
         }
@@ -51,24 +51,24 @@ std::uint64_t RecentGrants::version() const {
     return version_;
 }
 
-std::vector<sharing::Claim> RecentGrants::recent() const {
+std::vector<sharing::DeviceHold> RecentGrants::recent() const {
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
-    std::vector<sharing::Claim> claims;
+    std::vector<sharing::DeviceHold> holds;
     for (const Entry& entry : entries_) {
-        if (!entry.listed && now - entry.at <= kUnlisted) claims.push_back(entry.claim);
+        if (!entry.listed && now - entry.at <= kUnlisted) holds.push_back(entry.hold);
     }
-    return claims;
+    return holds;
 }
 
-void RecentGrants::note_listed(std::span<const sharing::Claim> listed) {
+void RecentGrants::note_listed(std::span<const sharing::DeviceHold> listed) {
     std::set<std::pair<std::string, std::string>> known;
-    for (const sharing::Claim& claim : listed) known.emplace(claim.resource, claim.id);
+    for (const sharing::DeviceHold& hold : listed) known.emplace(hold.resource, hold.id);
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     for (Entry& entry : entries_) {
         if (now - entry.at < kSurelyNew) continue;
-        if (known.contains({entry.claim.resource, entry.claim.id})) entry.listed = true;
+        if (known.contains({entry.hold.resource, entry.hold.id})) entry.listed = true;
     }
 }
 
@@ -88,7 +88,7 @@ bool RecentGrants::granted_within(const gpu::Uuid& device, std::chrono::millisec
     const auto now = Clock::now();
     const std::scoped_lock lock(mutex_);
     return std::ranges::any_of(entries_, [&](const Entry& entry) {
-        return gpu::device_of(entry.claim.id) == device.text && now - entry.at <= age;
+        return gpu::device_of(entry.hold.id) == device.text && now - entry.at <= age;
     });
 }
 

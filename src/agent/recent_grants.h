@@ -31,9 +31,9 @@ public:
     /// How many grants have begun.
     [[nodiscard]] std::uint64_t version() const;
     /// Grants that kubelet has not listed yet; those of long ago it has forgotten or refused.
-    [[nodiscard]] std::vector<sharing::Claim> recent() const;
+    [[nodiscard]] std::vector<sharing::DeviceHold> recent() const;
     /// kubelet lists these: from now on it tells when they end.
-    void note_listed(std::span<const sharing::Claim> listed);
+    void note_listed(std::span<const sharing::DeviceHold> listed);
 
     /// From now on nothing of these devices is granted, until open(). False: some grant has begun
     /// since `version`, so that what is known of holders is old; then nothing is closed.
@@ -45,7 +45,7 @@ public:
 
 private:
     struct Entry {
-        sharing::Claim claim;
+        sharing::DeviceHold hold;
         Clock::time_point at;
         bool listed = false;
     };

@@ -29,15 +29,15 @@ unsigned thousandths(std::string_view text) {
     return value;
 }
 
-struct Wish {
+struct MediaRange {
     std::string_view media;
     std::string_view version;
     unsigned weight = 1000;
 };
 
-Wish wish_of(std::string_view part) {
-    Wish wish;
-    wish.media = trim(take_until(part, ';'));
+MediaRange media_range_of(std::string_view part) {
+    MediaRange range;
+    range.media = trim(take_until(part, ';'));
     while (!part.empty()) {
         std::string_view parameter = trim(take_until(part, ';'));
         const std::string_view name = trim(take_until(parameter, '='));
@@ -45,10 +45,10 @@ Wish wish_of(std::string_view part) {
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
             value = value.substr(1, value.size() - 2);
         }
-        if (equals_folded(name, "q")) wish.weight = thousandths(value);
-        if (equals_folded(name, "version")) wish.version = value;
+        if (equals_folded(name, "q")) range.weight = thousandths(value);
+        if (equals_folded(name, "version")) range.version = value;
     }
-    return wish;
+    return range;
 }
 
 }  // namespace
@@ -78,12 +78,13 @@ Format choose_format(std::string_view accept) {
     unsigned open_metrics = 0;
     unsigned text = 0;
     while (!accept.empty()) {
-        const Wish wish = wish_of(trim(take_until(accept, ',')));
-        if (equals_folded(wish.media, "application/openmetrics-text")) {
-            const bool ours = wish.version.empty() || wish.version == "1.0.0";
-            if (ours) open_metrics = std::max(open_metrics, wish.weight);
-        } else if (equals_folded(wish.media, "text/plain") || equals_folded(wish.media, "text/*")) {
-            text = std::max(text, wish.weight);
+        const MediaRange range = media_range_of(trim(take_until(accept, ',')));
+        if (equals_folded(range.media, "application/openmetrics-text")) {
+            const bool ours = range.version.empty() || range.version == "1.0.0";
+            if (ours) open_metrics = std::max(open_metrics, range.weight);
+        } else if (equals_folded(range.media, "text/plain") ||
+                   equals_folded(range.media, "text/*")) {
+            text = std::max(text, range.weight);
         }
     }
     return open_metrics > 0 && open_metrics >= text ? Format::kOpenMetrics : Format::kText;

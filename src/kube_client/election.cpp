@@ -70,7 +70,7 @@ Elector::Record Elector::read(const Object& lease) {
 }
 
 /// The lease as we want it; what others keep in it stays.
-std::string Elector::written(const std::string& json, Claim claim) const {
+std::string Elector::written(const std::string& json, LeaseWrite write) const {
     Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "coordination.k8s.io/v1";
@@ -81,7 +81,7 @@ std::string Elector::written(const std::string& json, Claim claim) const {
     Json spec = spec_of(root);
     const std::string now = rfc3339_micro(std::chrono::system_clock::now());
     const bool ours = text_at(spec, "holderIdentity") == options_.identity;
-    if (claim == Claim::kRelease) {
+    if (write == LeaseWrite::kRelease) {
         spec["holderIdentity"] = "";
         spec["leaseDurationSeconds"] = 1;
     } else {
@@ -167,7 +167,7 @@ bool Elector::make(const std::stop_token& stop) {
     record_.reset();
     const auto since = clock_.now();
     auto made = api_.create(resources::leases(), options_.lease.namespace_name,
-                            written("", Claim::kHold), {.call = bounded(stop)});
+                            written("", LeaseWrite::kHold), {.call = bounded(stop)});
     if (made) hold(since, *made);
     return false;
 }
@@ -176,7 +176,7 @@ bool Elector::make(const std::stop_token& stop) {
 bool Elector::take(const std::stop_token& stop) {
     const auto since = clock_.now();
     auto taken = api_.replace(resources::leases(), options_.lease,
-                              written(lease_->json, Claim::kHold), {.call = bounded(stop)});
+                              written(lease_->json, LeaseWrite::kHold), {.call = bounded(stop)});
     if (taken) {
         hold(since, *taken);
         return true;
@@ -206,7 +206,8 @@ void Elector::release() {
     const bool held = announced_;
     lapse();
     if (!held || !lease_ || !record_ || record_->holder != options_.identity) return;
-    (void)api_.replace(resources::leases(), options_.lease, written(lease_->json, Claim::kRelease),
+    (void)api_.replace(resources::leases(), options_.lease,
+                       written(lease_->json, LeaseWrite::kRelease),
                        {.call = {.deadline = kLongestRelease}});
     lease_.reset();
 }

@@ -85,9 +85,9 @@ private:
         friend bool operator==(const Record&, const Record&) = default;
     };
     static Record read(const Object& lease);
-    enum class Claim : std::uint8_t { kHold, kRelease };
+    enum class LeaseWrite : std::uint8_t { kHold, kRelease };
     /// The Lease as it shall be, from what it is.
-    [[nodiscard]] std::string written(const std::string& json, Claim claim) const;
+    [[nodiscard]] std::string written(const std::string& json, LeaseWrite write) const;
     void observe(const Object& lease);
     [[nodiscard]] bool is_free() const;
     Call bounded(const std::stop_token& stop) const;

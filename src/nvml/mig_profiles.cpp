@@ -72,7 +72,7 @@ const KnownProfile* known_better(const ProfileGround& ground, unsigned id) {
 }
 
 /// The parts of both record layouts that are read here.
-struct Told {
+struct ProfileInfo {
     unsigned id = 0;
     unsigned slices = 0;
     unsigned most = 0;
@@ -88,9 +88,9 @@ std::string profile_of(std::string_view text) {
     return name ? gpu::to_text(*name) : std::string{};
 }
 
-Answer<Told> ask(const Library& library, nvmlDevice_t device, unsigned kind) {
+Answer<ProfileInfo> ask(const Library& library, nvmlDevice_t device, unsigned kind) {
     const Functions& nvml = library.nvml();
-    Answer<Told> answer;
+    Answer<ProfileInfo> answer;
     if (nvml.nvmlDeviceGetGpuInstanceProfileInfoV) {
         nvmlGpuInstanceProfileInfo_v2_t info{};
         info.version = nvmlGpuInstanceProfileInfo_v2;
@@ -114,23 +114,23 @@ Answer<Told> ask(const Library& library, nvmlDevice_t device, unsigned kind) {
     return answer;
 }
 
-gpu::MigProfile make(const ProfileGround& ground, unsigned kind, const Told& told) {
-    gpu::MigProfile profile{.id = told.id,
+gpu::MigProfile make(const ProfileGround& ground, unsigned kind, const ProfileInfo& info) {
+    gpu::MigProfile profile{.id = info.id,
                             .name = {},
-                            .slices = told.slices,
-                            .most = told.most,
-                            .memory_mib = told.memory_mib,
-                            .multiprocessors = told.multiprocessors,
+                            .slices = info.slices,
+                            .most = info.most,
+                            .memory_mib = info.memory_mib,
+                            .multiprocessors = info.multiprocessors,
                             .placements = {}};
     auto suffix = suffix_of_kind(kind);
-    if (const KnownProfile* const known = known_better(ground, told.id)) {
+    if (const KnownProfile* const known = known_better(ground, info.id)) {
         profile.slices = known->slices;
         profile.most = known->most;
         suffix = known->suffix;
     }
-    const unsigned memory_gb = gpu::mig_memory_gb(told.memory_mib, ground.memory_bytes);
-    if ((!suffix || memory_gb == 0) && !told.name.empty()) {
-        profile.name = told.name;
+    const unsigned memory_gb = gpu::mig_memory_gb(info.memory_mib, ground.memory_bytes);
+    if ((!suffix || memory_gb == 0) && !info.name.empty()) {
+        profile.name = info.name;
         return profile;
     }
     profile.name = std::to_string(profile.slices) + "g." + std::to_string(memory_gb) + "gb" +
@@ -144,20 +144,20 @@ Answer<std::vector<gpu::MigProfile>> read_profiles(const Library& library,
     Answer<std::vector<gpu::MigProfile>> answer;
     answer.code = NVML_SUCCESS;
     for (unsigned kind = 0; kind < kKindLimit; ++kind) {
-        const auto told = ask(library, ground.device, kind);
+        const auto info = ask(library, ground.device, kind);
         const bool beyond = kind >= NVML_GPU_INSTANCE_PROFILE_COUNT;
-        if (told.code == NVML_ERROR_INVALID_ARGUMENT && beyond) break;  // the driver knows no more
-        if (told.code == NVML_ERROR_INVALID_ARGUMENT || told.code == NVML_ERROR_NOT_SUPPORTED ||
-            told.code == NVML_ERROR_NOT_FOUND) {
+        if (info.code == NVML_ERROR_INVALID_ARGUMENT && beyond) break;  // the driver knows no more
+        if (info.code == NVML_ERROR_INVALID_ARGUMENT || info.code == NVML_ERROR_NOT_SUPPORTED ||
+            info.code == NVML_ERROR_NOT_FOUND) {
             continue;
         }
-        if (!told.ok()) {
-            answer.code = told.code;
+        if (!info.ok()) {
+            answer.code = info.code;
             return answer;
         }
-        const bool twice = std::ranges::find(answer.value, told.value.id, &gpu::MigProfile::id) !=
+        const bool twice = std::ranges::find(answer.value, info.value.id, &gpu::MigProfile::id) !=
                            answer.value.end();
-        if (!twice) answer.value.push_back(make(ground, kind, told.value));
+        if (!twice) answer.value.push_back(make(ground, kind, info.value));
     }
     std::ranges::sort(answer.value, {}, &gpu::MigProfile::id);
     return answer;
@@ -174,9 +174,9 @@ nvmlReturn_t read_placements(const Library& library, const ProfileGround& ground
             }
             continue;
         }
-        const auto told = library.placements(ground.device, profile.id);
-        if (!told.ok() && !is_not_reported(told.code)) return told.code;
-        for (const auto& place : told.value)
+        const auto info = library.placements(ground.device, profile.id);
+        if (!info.ok() && !is_not_reported(info.code)) return info.code;
+        for (const auto& place : info.value)
             profile.placements.push_back({place.start, place.size});
         std::ranges::sort(profile.placements);
     }

@@ -42,9 +42,9 @@ public:
         }
         for (const auto& [uuid, served] : facts.served) gpu_of_[uuid] = served.device.gpu.uuid;
         note_inventory();
-        for (const Claim& claim : facts.claims) {
-            const gpu::Uuid uuid{std::string(gpu::device_of(claim.id))};
-            if (gpu_of_.contains(uuid)) claims_[uuid].push_back(&claim);
+        for (const DeviceHold& hold : facts.holds) {
+            const gpu::Uuid uuid{std::string(gpu::device_of(hold.id))};
+            if (gpu_of_.contains(uuid)) holds_[uuid].push_back(&hold);
         }
     }
 
@@ -52,7 +52,7 @@ public:
         std::set<gpu::Uuid> all;
         for (const auto& one : wanted_) all.insert(one.first);
         for (const auto& one : facts_.served) all.insert(one.first);
-        for (const auto& one : claims_) all.insert(one.first);
+        for (const auto& one : holds_) all.insert(one.first);
         for (const gpu::Uuid& uuid : all) decide_one(uuid);
         for (auto& entry : resources_) {
             if (entry.second.gpus.empty()) continue;
@@ -86,31 +86,31 @@ private:
 
     /// A device of which nothing is known to have been promised.
     void begin(const gpu::Uuid& uuid) {
-        const auto claims = claims_of(uuid);
+        const auto holds = holds_of(uuid);
         const auto wanted = wanted_.find(uuid);
         const bool has_place = wanted != wanted_.end();
         // The id of a whole device tells all that its holder was promised, that of a share does not.
         const bool recordable =
             facts_.record_problem.empty() || (has_place && wanted->second.device->replicas == 1);
-        if (has_place && facts_.claims_problem.empty() && recordable && !is_overlapped(uuid)) {
-            const bool known = std::ranges::all_of(claims, [&](const Claim* claim) {
-                return is_of(*claim, wanted->second.resource->name, *wanted->second.device);
+        if (has_place && facts_.holds_problem.empty() && recordable && !is_overlapped(uuid)) {
+            const bool known = std::ranges::all_of(holds, [&](const DeviceHold* hold) {
+                return is_of(*hold, wanted->second.resource->name, *wanted->second.device);
             });
-            if (claims.empty() || (known && !facts_.records_lost)) return take(wanted->second);
+            if (holds.empty() || (known && !facts_.records_lost)) return take(wanted->second);
         }
-        if (claims.empty() && !has_place) return;
-        freeze(uuid, claims);
-        rollout_.records_lost = rollout_.records_lost || facts_.records_lost || !claims.empty();
-        wait(uuid, "", claims, why_nothing_changes());
+        if (holds.empty() && !has_place) return;
+        freeze(uuid, holds);
+        rollout_.records_lost = rollout_.records_lost || facts_.records_lost || !holds.empty();
+        wait(uuid, "", holds, why_nothing_changes());
     }
 
     void go_on(const gpu::Uuid& uuid, const ServedDevice& served) {
         const auto wanted = wanted_.find(uuid);
         const bool has_place = wanted != wanted_.end();
-        std::vector<const Claim*> known;
-        std::vector<const Claim*> foreign;
-        for (const Claim* claim : claims_of(uuid)) {
-            (is_of(*claim, served.resource.name, served.device) ? known : foreign).push_back(claim);
+        std::vector<const DeviceHold*> known;
+        std::vector<const DeviceHold*> foreign;
+        for (const DeviceHold* hold : holds_of(uuid)) {
+            (is_of(*hold, served.resource.name, served.device) ? known : foreign).push_back(hold);
         }
         const bool stays =
             has_place && foreign.empty() && !is_overlapped(uuid) &&
@@ -126,8 +126,8 @@ private:
         const std::string& why = why_nothing_changes();
         if (!known.empty() || !foreign.empty()) {
             std::set<unsigned> replicas;
-            for (const Claim* claim : known) {
-                if (!claim->ending) replicas.insert(gpu::split_device_id(claim->id).replica);
+            for (const DeviceHold* hold : known) {
+                if (!hold->ending) replicas.insert(gpu::split_device_id(hold->id).replica);
             }
             keep(served, std::move(replicas));
             freeze(uuid, foreign);
@@ -145,16 +145,17 @@ private:
     }
 
     [[nodiscard]] const std::string& why_nothing_changes() const {
-        return facts_.claims_problem.empty() ? facts_.record_problem : facts_.claims_problem;
+        return facts_.holds_problem.empty() ? facts_.record_problem : facts_.holds_problem;
     }
 
-    [[nodiscard]] std::vector<const Claim*> claims_of(const gpu::Uuid& uuid) const {
-        const auto found = claims_.find(uuid);
-        return found == claims_.end() ? std::vector<const Claim*>() : found->second;
+    [[nodiscard]] std::vector<const DeviceHold*> holds_of(const gpu::Uuid& uuid) const {
+        const auto found = holds_.find(uuid);
+        return found == holds_.end() ? std::vector<const DeviceHold*>() : found->second;
     }
 
-    static bool is_of(const Claim& claim, const std::string& resource, const OfferedGpu& device) {
-        return claim.resource == resource && replica_of(device, claim.id).has_value();
+    static bool is_of(const DeviceHold& hold, const std::string& resource,
+                      const OfferedGpu& device) {
+        return hold.resource == resource && replica_of(device, hold.id).has_value();
     }
 
     /// Whether something on the same hardware is in the way: of a GPU its MIG devices, of a MIG
@@ -165,7 +166,7 @@ private:
         return std::ranges::any_of(gpu_of_, [&](const auto& entry) {
             const gpu::Uuid& other = entry.first;
             if (entry.second != gpu || other == uuid || (other == gpu) == whole) return false;
-            if (!claims_of(other).empty()) return true;
+            if (!holds_of(other).empty()) return true;
             const auto served = facts_.served.find(other);
             if (served == facts_.served.end()) return false;
             const bool goes = facts_.withdrawn.contains(other) && why_nothing_changes().empty();
@@ -230,13 +231,13 @@ private:
     }
 
     /// Lists what is held by no promise that we know.
-    void freeze(const gpu::Uuid& uuid, const std::vector<const Claim*>& claims) {
+    void freeze(const gpu::Uuid& uuid, const std::vector<const DeviceHold*>& holds) {
         std::map<std::string, OfferedGpu> devices;  // by resource
-        for (const Claim* claim : claims) {
-            const gpu::DeviceIdView view = gpu::split_device_id(claim->id);
+        for (const DeviceHold* hold : holds) {
+            const gpu::DeviceIdView view = gpu::split_device_id(hold->id);
             if (!view.valid || view.replica >= kMostReplicas) continue;
-            OfferedGpu& device = devices[claim->resource];
-            const bool is_share = view.device.size() != claim->id.size();
+            OfferedGpu& device = devices[hold->resource];
+            const bool is_share = view.device.size() != hold->id.size();
             // One id without replicas, else as many as the highest one needs to be named.
             if (is_share) device.replicas = std::max(device.replicas, view.replica + 2);
             if (!device.only) device.only.emplace();
@@ -266,11 +267,11 @@ private:
                        "it is offered again when that pod has ended");
     }
 
-    void wait(const gpu::Uuid& uuid, std::string served, const std::vector<const Claim*>& claims,
-              const std::string& why) {
+    void wait(const gpu::Uuid& uuid, std::string served,
+              const std::vector<const DeviceHold*>& holds, const std::string& why) {
         std::set<std::string> pods;
-        for (const Claim* claim : claims) {
-            if (!claim->pod.empty()) pods.insert(claim->pod);
+        for (const DeviceHold* hold : holds) {
+            if (!hold->pod.empty()) pods.insert(hold->pod);
         }
         OfferedGpu device;
         const auto known = facts_.served.find(uuid);
@@ -290,7 +291,7 @@ private:
                               .why = why};
         if (device.mig && !device.mig->health.ok() && waiting.why.empty()) {
             waiting.why = device.mig->health.reason;
-        } else if (claims.empty() && waiting.why.empty()) {
+        } else if (holds.empty() && waiting.why.empty()) {
             waiting.why = "what overlaps it on the same GPU is held";
         }
         rollout_.waiting.push_back(std::move(waiting));
@@ -302,7 +303,7 @@ private:
     const RolloutFacts& facts_;
     std::map<gpu::Uuid, Place> wanted_;
     std::map<gpu::Uuid, gpu::Uuid> gpu_of_;  // the GPU of each device that is known
-    std::map<gpu::Uuid, std::vector<const Claim*>> claims_;
+    std::map<gpu::Uuid, std::vector<const DeviceHold*>> holds_;
     std::map<std::string, Resource> resources_;
     Rollout rollout_;
 };

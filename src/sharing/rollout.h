@@ -13,21 +13,21 @@
 namespace aliquot::sharing {
 
 /// A device id that a pod holds, or may hold.
-struct Claim {
+struct DeviceHold {
     std::string resource;
     std::string id;       // "GPU-..", "GPU-..::2", "MIG-.."
     std::string pod;      // "ai/trainer"; empty: one that is only starting, or not known by name
     bool ending = false;  // it looks as if it had ended: it still counts, but needs no listing
-    friend bool operator==(const Claim&, const Claim&) = default;
-    friend auto operator<=>(const Claim&, const Claim&) = default;
+    friend bool operator==(const DeviceHold&, const DeviceHold&) = default;
+    friend auto operator<=>(const DeviceHold&, const DeviceHold&) = default;
 };
 
 /// What is known when a round is decided.
 struct RolloutFacts {
     ServedDevices served;       // as kubelet was told last, or as an earlier agent has recorded it
     bool records_lost = false;  // of some devices it is not known how they were served
-    std::vector<Claim> claims;
-    std::string claims_problem;     // why there may be more claims; empty: these are all
+    std::vector<DeviceHold> holds;
+    std::string holds_problem;      // why there may be more holds; empty: these are all
     std::string record_problem;     // why a change cannot be recorded now; empty: it can
     std::set<gpu::Uuid> withdrawn;  // devices of which kubelet gives nothing away any more
 };

@@ -223,8 +223,8 @@ private:
 
     void round() {
         RolloutFacts facts{.served = served_, .records_lost = records_lost_};
-        for (const Held& one : pods_) facts.claims.push_back({one.resource, one.id, one.pod});
-        if (kubelet_silent_) facts.claims_problem = "kubelet does not answer";
+        for (const Held& one : pods_) facts.holds.push_back({one.resource, one.id, one.pod});
+        if (kubelet_silent_) facts.holds_problem = "kubelet does not answer";
         if (disk_full_) facts.record_problem = "no space left on device";
         for (const gpu::Uuid& uuid : closed_) {
             const bool given = std::ranges::any_of(listed_, [&](const auto& entry) {

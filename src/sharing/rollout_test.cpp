@@ -76,7 +76,7 @@ TEST(Rollout, AFirstConfigurationIsServedAtOnce) {
 
 TEST(Rollout, AHeldGpuKeepsItsSharesWhileAnIdleOneChanges) {
     const auto inventory = node(2);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::1", "ai/a"}}, .withdrawn = {uuid_of(1)}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::1", "ai/a"}}, .withdrawn = {uuid_of(1)}};
     const auto round = change(shares(4, 16), Config{}, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::1", "GPU-b"));
     EXPECT_THAT(round.switched, ElementsAre(uuid_of(1)));
@@ -90,8 +90,8 @@ TEST(Rollout, AHeldGpuKeepsItsSharesWhileAnIdleOneChanges) {
 TEST(Rollout, WhatIsJustEndingIsNotGivenToTheNextPod) {
     const auto inventory = node(1);
     const RolloutFacts facts{
-        .claims = {{kGpu, "GPU-a::1", "ai/a"},
-                   {.resource = kGpu, .id = "GPU-a::2", .pod = "ai/b", .ending = true}},
+        .holds = {{kGpu, "GPU-a::1", "ai/a"},
+                  {.resource = kGpu, .id = "GPU-a::2", .pod = "ai/b", .ending = true}},
         .withdrawn = {uuid_of(0)}};
     const auto round = change(shares(4), Config{}, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::1"));
@@ -101,7 +101,7 @@ TEST(Rollout, WhatIsJustEndingIsNotGivenToTheNextPod) {
 
 TEST(Rollout, AGpuThatIsHeldWholeGetsNoShares) {
     const auto inventory = node(2);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a", "ai/a"}}, .withdrawn = {uuid_of(1)}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a", "ai/a"}}, .withdrawn = {uuid_of(1)}};
     const auto round = change(Config{}, shares(6, 12), inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a", "GPU-b::0", "GPU-b::1", "GPU-b::2",
                                                  "GPU-b::3", "GPU-b::4", "GPU-b::5"));
@@ -122,7 +122,7 @@ TEST(Rollout, AnIdleGpuChangesWhenKubeletGivesNothingOfItAwayAnyMore) {
 
 TEST(Rollout, MoreSharesDoNotComeBesideSharesThatAreHeld) {
     const auto inventory = node(1);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::0", "a/a"}, {kGpu, "GPU-a::3", "a/b"}},
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::0", "a/a"}, {kGpu, "GPU-a::3", "a/b"}},
                              .withdrawn = {uuid_of(0)}};
     const auto round = change(shares(4, 20), shares(6, 13), inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::0", "GPU-a::3"));
@@ -132,7 +132,7 @@ TEST(Rollout, MoreSharesDoNotComeBesideSharesThatAreHeld) {
 
 TEST(Rollout, AnotherAmountOfTheSameLimitHoldsAtOnceForHoldersToo) {
     const auto inventory = node(1);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::0", "a/a"}}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::0", "a/a"}}};
     const auto round = change(shares(4, 16), shares(4, 20), inventory, facts);
     EXPECT_TRUE(round.is_settled());
     EXPECT_THAT(ids_of(round.offer), SizeIs(4));
@@ -141,7 +141,7 @@ TEST(Rollout, AnotherAmountOfTheSameLimitHoldsAtOnceForHoldersToo) {
 
 TEST(Rollout, ALimitIsNeitherLiftedNorInventedForThoseWhoRun) {
     const auto inventory = node(1);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::0", "a/a"}}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::0", "a/a"}}};
     const auto lifted = change(shares(4, 16), shares(4), inventory, facts);
     EXPECT_THAT(ids_of(lifted.offer), ElementsAre("GPU-a::0"));
     EXPECT_EQ(lifted.served.at(uuid_of(0)).device.limits.memory_bytes, 16 * kGi);
@@ -154,7 +154,7 @@ TEST(Rollout, ARenamedResourceWaitsForThoseWhoHoldTheOldOne) {
     const auto inventory = node(2);
     Config renamed = shares(4);
     renamed.sharing.resources[0].rename = "nvidia.com/gpu.shared";
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::2", "a/a"}}, .withdrawn = {uuid_of(1)}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::2", "a/a"}}, .withdrawn = {uuid_of(1)}};
     const auto round = change(shares(4), renamed, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::2"));
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/gpu.shared"), SizeIs(4));
@@ -164,7 +164,7 @@ TEST(Rollout, MpsGoesOnForItsClientsWithItsLimits) {
     const auto inventory = node(1);
     Config mps = shares(4);
     mps.sharing.mechanism = grant::Mechanism::kMps;
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::2", "a/a"}}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::2", "a/a"}}};
     Config smaller = mps;
     smaller.sharing.resources[0].limits.memory_bytes = 10 * kGi;
     for (const Config& to : {shares(4), Config{}, smaller}) {
@@ -177,7 +177,7 @@ TEST(Rollout, MpsGoesOnForItsClientsWithItsLimits) {
 
 TEST(Rollout, NothingChangesWhileKubeletDoesNotSayWhoHolds) {
     const auto inventory = node(2);
-    const RolloutFacts facts{.claims_problem = "kubelet does not answer",
+    const RolloutFacts facts{.holds_problem = "kubelet does not answer",
                              .withdrawn = {uuid_of(0), uuid_of(1)}};
     const auto round = change(shares(2), Config{}, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), SizeIs(4));
@@ -207,7 +207,7 @@ TEST(Rollout, NothingChangesThatCannotBeRecorded) {
 TEST(Rollout, WhatIsHeldByAPromiseThatNobodyKnowsIsNotGrantedAgain) {
     const auto inventory = node(2);
     // A share of a configuration of which no record is left, and the GPU is to be whole.
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::5", "a/a"}}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::5", "a/a"}}};
     const auto round = roll_out(offer_of({}, inventory), inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::5!", "GPU-b"));
     EXPECT_THAT(round.served, SizeIs(1));
@@ -220,7 +220,7 @@ TEST(Rollout, WhatIsHeldByAPromiseThatNobodyKnowsIsNotGrantedAgain) {
 
 TEST(Rollout, IdsThatFitAreTakenForOursUnlessARecordWasLost) {
     const auto inventory = node(1);
-    RolloutFacts facts{.claims = {{kGpu, "GPU-a::1", "a/a"}}};
+    RolloutFacts facts{.holds = {{kGpu, "GPU-a::1", "a/a"}}};
     EXPECT_THAT(ids_of(roll_out(offer_of(shares(2), inventory), inventory, facts).offer),
                 SizeIs(2));
     facts.records_lost = true;
@@ -231,7 +231,7 @@ TEST(Rollout, IdsThatFitAreTakenForOursUnlessARecordWasLost) {
 TEST(Rollout, WhatAnotherPluginHasGivenAwayStandsInTheWayThoughNothingOfOursChanges) {
     const auto inventory = node(1);
     const RolloutFacts facts{
-        .claims = {{"nvidia.com/gpu.shared", "GPU-a::1", "a/a"}, {kGpu, "GPU-a::0", "a/b"}}};
+        .holds = {{"nvidia.com/gpu.shared", "GPU-a::1", "a/a"}, {kGpu, "GPU-a::0", "a/b"}}};
     const auto round = change(shares(2), shares(2), inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::0"));
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/gpu.shared"), ElementsAre("GPU-a::1!"));
@@ -258,12 +258,12 @@ Config mixed() {
 TEST(Rollout, AGpuAndItsMigDevicesAreNeverOfferedTogether) {
     const auto inventory = cut(node(1), 2);
     RolloutFacts facts{.served = served_by(offer_of(mixed(), inventory)),
-                       .claims = {{"nvidia.com/mig-1g.10gb", "MIG-1", "a/a"}}};
+                       .holds = {{"nvidia.com/mig-1g.10gb", "MIG-1", "a/a"}}};
     const Offer whole = offer_of(Config{}, inventory);  // migStrategy none
     auto round = roll_out(whole, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), IsEmpty());
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/mig-1g.10gb"), ElementsAre("MIG-1"));
-    facts.claims.clear();
+    facts.holds.clear();
     facts.withdrawn = {{"MIG-0"}, {"MIG-1"}};
     round = roll_out(whole, inventory, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a"));
@@ -274,7 +274,7 @@ TEST(Rollout, AGpuThatWasCutUnderItsHolderIsNotGivenToOthersAsMigDevices) {
     const auto before = node(1);
     const auto now = cut(before, 2);
     RolloutFacts facts{.served = served_by(offer_of(mixed(), before)),
-                       .claims = {{kGpu, "GPU-a", "a/a"}}};
+                       .holds = {{kGpu, "GPU-a", "a/a"}}};
     const auto round = roll_out(offer_of(mixed(), now), now, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a!"));
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/mig-1g.10gb"), IsEmpty());
@@ -286,12 +286,12 @@ TEST(Rollout, ADestroyedMigDeviceIsListedAsUnhealthyUntilItsHolderHasGone) {
     auto now = cut(node(1), 1);
     now.gpus[0].mig_devices.push_back({.uuid = {"MIG-new"}, .index = 5, .profile = "1g.10gb"});
     RolloutFacts facts{.served = served_by(offer_of(mixed(), before)),
-                       .claims = {{"nvidia.com/mig-1g.10gb", "MIG-1", "a/a"}}};
+                       .holds = {{"nvidia.com/mig-1g.10gb", "MIG-1", "a/a"}}};
     auto round = roll_out(offer_of(mixed(), now), now, facts);
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/mig-1g.10gb"),
                 ElementsAre("MIG-0", "MIG-1!", "MIG-new"));
     EXPECT_THAT(to_text(round.waiting.at(0)), HasSubstr("the MIG device was destroyed"));
-    facts.claims.clear();
+    facts.holds.clear();
     round = roll_out(offer_of(mixed(), now), now, facts);
     EXPECT_THAT(ids_of(round.offer, "nvidia.com/mig-1g.10gb"), ElementsAre("MIG-0", "MIG-new"));
     EXPECT_TRUE(round.is_settled());
@@ -302,7 +302,7 @@ TEST(Rollout, AGpuThatTheDriverHasLostStaysListedForItsHolder) {
     gpu::Inventory less = inventory;
     less.gpus.pop_back();
     RolloutFacts facts{.served = served_by(offer_of(shares(2), inventory)),
-                       .claims = {{kGpu, "GPU-b::1", "a/a"}}};
+                       .holds = {{kGpu, "GPU-b::1", "a/a"}}};
     const auto round = roll_out(offer_of(shares(2), less), less, facts);
     EXPECT_THAT(ids_of(round.offer), ElementsAre("GPU-a::0", "GPU-a::1", "GPU-b::1!"));
 }
@@ -319,7 +319,7 @@ TEST(Rollout, WithoutAConfigurationEverythingIsServedAsItWas) {
 
 TEST(Rollout, WhatIsListedAtDrainingDevicesIsPreferredLast) {
     const auto inventory = node(2);
-    const RolloutFacts facts{.claims = {{kGpu, "GPU-a::0", "a/a"}}, .withdrawn = {uuid_of(1)}};
+    const RolloutFacts facts{.holds = {{kGpu, "GPU-a::0", "a/a"}}, .withdrawn = {uuid_of(1)}};
     const auto round = change(shares(4), shares(2), inventory, facts);
     const std::vector<std::string> free{"GPU-a::0", "GPU-b::0", "GPU-b::1"};
     for (const auto policy : {AllocationPolicy::kPacked, AllocationPolicy::kDistributed}) {

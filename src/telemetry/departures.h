@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "telemetry/claims.h"
+#include "telemetry/occupants.h"
 
 namespace aliquot::telemetry {
 
@@ -17,9 +17,9 @@ namespace aliquot::telemetry {
 /// Not thread-safe.
 class Departures {
 public:
-    /// Gives the claims of those a left_weight; adds claims for containers that hold nothing any
+    /// Gives the occupants of those a left_weight; adds occupants for containers that hold nothing any
     /// more; marks those that may have run unseen. To be called once for each look, in order.
-    void note(Claims& claims);
+    void note(Occupants& occupants);
 
 private:
     struct Runner {
@@ -34,9 +34,9 @@ private:
         bool ran = false;    // ever since it holds the part
         bool seen = false;
     };
-    void note_left(Claims& claims);
-    void note_quiet(Claims& claims);
-    void remember(const Claims& claims);
+    void note_left(Occupants& occupants);
+    void note_quiet(Occupants& occupants);
+    void remember(const Occupants& occupants);
 
     std::map<std::uint32_t, Runner> runners_;  // by pid, at the look before
     std::vector<Runner> left_;                 // at the look before

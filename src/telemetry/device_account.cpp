@@ -160,7 +160,7 @@ void DeviceAccount::note_parts(const gpu::Gpu& gpu, const gpu::Reading& reading,
         parts_.try_emplace(identity.gpu_instance, options_)
             .first->second.note(
                 identity, {.metrics = metrics, .busy = busy, .elapsed = elapsed, .now = scene.now},
-                claims_on(identity, gpu, reading, told ? &uses : nullptr, scene));
+                occupants_on(identity, gpu, reading, told ? &uses : nullptr, scene));
     }
     uses_.seen_until(gpu_busy_.newest_us());
 }

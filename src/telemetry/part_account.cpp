@@ -15,36 +15,36 @@ std::uint64_t count_of(std::chrono::nanoseconds time) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
 }
 
-/// What a claim has used since the sample before, and how that is known.
+/// What a occupant has used since the sample before, and how that is known.
 struct Use {
     std::optional<std::uint64_t> ns;
     Source source = Source::kNone;
 };
 
 /// What the guard has counted since the sample before.
-std::optional<std::uint64_t> guard_use(const Claim& claim,
+std::optional<std::uint64_t> guard_use(const Occupant& occupant,
                                        const std::optional<std::uint64_t>& before) {
-    if (claim.guard == nullptr || !before) return std::nullopt;
-    const std::uint64_t now = claim.guard->gpu_ns;
+    if (occupant.guard == nullptr || !before) return std::nullopt;
+    const std::uint64_t now = occupant.guard->gpu_ns;
     return now >= *before ? now - *before : now;  // a new container begins at 0
 }
 
-Use use_of(const Claim& claim, const Claims& claims, const PartAccount::Entry& entry,
+Use use_of(const Occupant& occupant, const Occupants& occupants, const PartAccount::Entry& entry,
            const std::optional<BusyStretch>& busy) {
-    if (claim.whole && busy) return {.ns = busy->busy_ns, .source = Source::kWhole};
-    const auto guarded = guard_use(claim, entry.guard_gpu_ns);
-    const bool metered = claim.guard != nullptr &&
-                         (claim.guard->limits.cap_ppm != 0 || claim.guard->limits.weight != 0);
+    if (occupant.whole && busy) return {.ns = busy->busy_ns, .source = Source::kWhole};
+    const auto guarded = guard_use(occupant, entry.guard_gpu_ns);
+    const bool metered = occupant.guard != nullptr && (occupant.guard->limits.cap_ppm != 0 ||
+                                                       occupant.guard->limits.weight != 0);
     if (metered && guarded && !entry.guard_check.is_missing_work())
         return {.ns = guarded, .source = Source::kGuard};
-    if (claims.uses_known)
-        return {.ns = claim.process_use_ns.value_or(0), .source = Source::kDriver};
-    if (guarded && claim.guard->gpu_ns > 0) return {.ns = guarded, .source = Source::kGuard};
-    if (!claims.processes_known) return {};
-    if (claim.processes.empty()) return {.ns = 0, .source = Source::kDriver};
-    const auto users =
-        std::ranges::count_if(claims.list, [](const Claim& one) { return !one.processes.empty(); });
-    if (busy && users == 1 && claims.others.empty()) {
+    if (occupants.uses_known)
+        return {.ns = occupant.process_use_ns.value_or(0), .source = Source::kDriver};
+    if (guarded && occupant.guard->gpu_ns > 0) return {.ns = guarded, .source = Source::kGuard};
+    if (!occupants.processes_known) return {};
+    if (occupant.processes.empty()) return {.ns = 0, .source = Source::kDriver};
+    const auto users = std::ranges::count_if(
+        occupants.list, [](const Occupant& one) { return !one.processes.empty(); });
+    if (busy && users == 1 && occupants.others.empty()) {
         return {.ns = busy->busy_ns, .source = Source::kDriver};
     }
     return {};
@@ -63,31 +63,35 @@ std::uint64_t of_all(const BusyStretch& busy, std::uint64_t sum, std::size_t use
 }
 
 /// Who may have used what nobody here has.
-std::vector<std::uint64_t> absent_weights(const Claims& claims, const std::vector<Use>& uses) {
+std::vector<std::uint64_t> absent_weights(const Occupants& occupants,
+                                          const std::vector<Use>& uses) {
     std::vector<std::uint64_t> weights;
-    for (const Claim& claim : claims.list) weights.push_back(claim.left_weight + claim.late_weight);
-    const bool anybody = claims.others_left_weight != 0 ||
+    for (const Occupant& occupant : occupants.list)
+        weights.push_back(occupant.left_weight + occupant.late_weight);
+    const bool anybody = occupants.others_left_weight != 0 ||
                          std::ranges::any_of(weights, [](std::uint64_t one) { return one != 0; });
     // Guards miss some work all the time: that is not of somebody who has just come.
     const bool guards = std::ranges::any_of(
         uses, [](const Use& use) { return use.source == Source::kGuard && use.ns != 0; });
     if (anybody || guards) return weights;
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = claims.list[i].maybe_ran ? 1 : 0;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        weights[i] = occupants.list[i].maybe_ran ? 1 : 0;
     return weights;
 }
 
 /// Gives time of the part that nobody here has used to those who left, or came and went.
-void add_absent(const Claims& claims, std::uint64_t rest, std::vector<Use>& uses,
+void add_absent(const Occupants& occupants, std::uint64_t rest, std::vector<Use>& uses,
                 std::vector<std::uint64_t>& weights) {
-    const auto absent = absent_weights(claims, uses);
-    std::uint64_t all = claims.others_left_weight;
+    const auto absent = absent_weights(occupants, uses);
+    std::uint64_t all = occupants.others_left_weight;
     for (const std::uint64_t one : absent) all += one;
     // A sample that was not over when they left is told a look late.
     const auto late = static_cast<std::uint64_t>(kSamplingPeriod.count());
     auto parts = divide(rest, absent, all);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Claim& claim = claims.list[i];
-        if (claim.late_weight != 0 && claim.left_weight == 0) parts[i] = std::min(parts[i], late);
+        const Occupant& occupant = occupants.list[i];
+        if (occupant.late_weight != 0 && occupant.left_weight == 0)
+            parts[i] = std::min(parts[i], late);
         if (parts[i] == 0) continue;
         weights[i] += parts[i];
         uses[i].ns = weights[i];
@@ -107,11 +111,11 @@ bool by_name(const PartAccount::Entry& a, const PartAccount::Entry& b) {
     return key(a.row) < key(b.row);
 }
 
-std::vector<Process> without_uses(std::vector<ClaimedProcess>& claimed,
+std::vector<Process> without_uses(std::vector<MeteredProcess>& metered,
                                   const std::optional<BusyStretch>& busy) {
     std::vector<Process> processes;
-    processes.reserve(claimed.size());
-    for (ClaimedProcess& one : claimed) {
+    processes.reserve(metered.size());
+    for (MeteredProcess& one : metered) {
         if (one.use_ns && busy && busy->span_ns != 0) {
             one.process.utilization_ppm =
                 std::min(per_million(*one.use_ns, busy->span_ns).value_or(0), kMillion);
@@ -146,93 +150,94 @@ void PartAccount::resume(const Part& kept, os::TimePoint now) {
     }
 }
 
-void PartAccount::note(const PartIdentity& identity, const Sample& sample, Claims claims) {
+void PartAccount::note(const PartIdentity& identity, const Sample& sample, Occupants occupants) {
     shown_.gpu_instance = identity.gpu_instance;
     shown_.profile = identity.profile;
     shown_.mig_devices = identity.gpu_instance ? identity.devices : std::vector<gpu::Uuid>();
     shown_.metrics = sample.metrics;
     slices_ = identity.slices;
-    departures_.note(claims);
-    note_rows(claims, sample);
+    departures_.note(occupants);
+    note_rows(occupants, sample);
     note_memory(sample);
     retire(sample.now);
-    shown_.others = without_uses(claims.others, sample.busy);
+    shown_.others = without_uses(occupants.others, sample.busy);
     std::ranges::sort(entries_, by_name);
 }
 
-void PartAccount::note_rows(Claims& claims, const Sample& sample) {
+void PartAccount::note_rows(Occupants& occupants, const Sample& sample) {
     for (Entry& entry : entries_) entry.seen = false;
-    for (Claim& claim : claims.list) fill(entry_of(claim), claim, claims.processes_known, sample);
-    note_busy(claims, sample);
-    for (Claim& claim : claims.list) {
-        Entry& entry = entry_of(claim);
+    for (Occupant& occupant : occupants.list)
+        fill(entry_of(occupant), occupant, occupants.processes_known, sample);
+    note_busy(occupants, sample);
+    for (Occupant& occupant : occupants.list) {
+        Entry& entry = entry_of(occupant);
         entry.guard_gpu_ns =
-            claim.guard == nullptr ? std::nullopt : std::optional(claim.guard->gpu_ns);
-        entry.row.processes = without_uses(claim.processes, sample.busy);
+            occupant.guard == nullptr ? std::nullopt : std::optional(occupant.guard->gpu_ns);
+        entry.row.processes = without_uses(occupant.processes, sample.busy);
     }
 }
 
-PartAccount::Entry& PartAccount::entry_of(const Claim& claim) {
+PartAccount::Entry& PartAccount::entry_of(const Occupant& occupant) {
     const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-        if (entry.row.resource != claim.resource) return false;
-        if (entry.row.owner.container != claim.owner.container) return false;
-        return same_container(entry.row.owner, claim.owner);
+        if (entry.row.resource != occupant.resource) return false;
+        if (entry.row.owner.container != occupant.owner.container) return false;
+        return same_container(entry.row.owner, occupant.owner);
     });
     if (found != entries_.end()) return *found;
-    entries_.push_back({.row = {.owner = claim.owner, .resource = claim.resource}});
+    entries_.push_back({.row = {.owner = occupant.owner, .resource = occupant.resource}});
     return entries_.back();
 }
 
-void PartAccount::fill(Entry& entry, const Claim& claim, bool processes_known,
+void PartAccount::fill(Entry& entry, const Occupant& occupant, bool processes_known,
                        const Sample& sample) {
     Tenant& row = entry.row;
     const bool is_new = entry.last_seen == os::TimePoint{};
     entry.seen = true;
-    entry.whole = claim.whole;
+    entry.whole = occupant.whole;
     entry.last_seen = sample.now;
-    row.owner = claim.owner;
-    row.ids = claim.ids;
-    row.ended = claim.gone;
-    row.entitlement_ppm = claim.entitlement_ppm;
-    row.memory_limit_bytes = claim.memory_limit_bytes;
-    if (!claim.ids.empty() && !is_new) row.held_ns += count_of(sample.elapsed);
+    row.owner = occupant.owner;
+    row.ids = occupant.ids;
+    row.ended = occupant.gone;
+    row.entitlement_ppm = occupant.entitlement_ppm;
+    row.memory_limit_bytes = occupant.memory_limit_bytes;
+    if (!occupant.ids.empty() && !is_new) row.held_ns += count_of(sample.elapsed);
     const auto used = sample.metrics.whole(Metric::kMemoryUsedBytes);
     row.amounts.memory_bytes.reset();
-    if (claim.whole && used) {
+    if (occupant.whole && used) {
         row.amounts.memory_bytes = used;
-    } else if (claim.process_memory_bytes) {
-        row.amounts.memory_bytes = claim.process_memory_bytes;
-    } else if (claim.guard != nullptr && claim.guard->driver_bytes) {
-        row.amounts.memory_bytes = claim.guard->driver_bytes;
-    } else if (claim.guard != nullptr) {
-        row.amounts.memory_bytes = claim.guard->used_bytes;
-    } else if (processes_known && claim.processes.empty() && !claim.gone) {
+    } else if (occupant.process_memory_bytes) {
+        row.amounts.memory_bytes = occupant.process_memory_bytes;
+    } else if (occupant.guard != nullptr && occupant.guard->driver_bytes) {
+        row.amounts.memory_bytes = occupant.guard->driver_bytes;
+    } else if (occupant.guard != nullptr) {
+        row.amounts.memory_bytes = occupant.guard->used_bytes;
+    } else if (processes_known && occupant.processes.empty() && !occupant.gone) {
         row.amounts.memory_bytes = 0;
     }
-    if (claim.whole && !row.memory_limit_bytes) {
+    if (occupant.whole && !row.memory_limit_bytes) {
         const auto total = sample.metrics.whole(Metric::kMemoryTotalBytes);
         const auto kept = sample.metrics.whole(Metric::kMemoryReservedBytes);
         if (total) row.memory_limit_bytes = *total - std::min(*total, kept.value_or(0));
     }
-    if (claim.guard != nullptr) {
-        row.denied = claim.guard->denied;
-        row.throttled_ns = claim.guard->throttled_ns;
+    if (occupant.guard != nullptr) {
+        row.denied = occupant.guard->denied;
+        row.throttled_ns = occupant.guard->throttled_ns;
         row.memory_peak_bytes =
-            std::max(row.memory_peak_bytes.value_or(0), claim.guard->peak_bytes);
+            std::max(row.memory_peak_bytes.value_or(0), occupant.guard->peak_bytes);
     }
 }
 
-void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
+void PartAccount::note_busy(const Occupants& occupants, const Sample& sample) {
     std::vector<Use> uses;
     std::vector<std::uint64_t> weights;
-    std::uint64_t sum = claims.others_use_ns;
+    std::uint64_t sum = occupants.others_use_ns;
     std::size_t users = 0;
-    for (const Claim& claim : claims.list) {
-        Entry& entry = entry_of(claim);
-        const auto guarded = guard_use(claim, entry.guard_gpu_ns);
-        if (guarded && claim.process_use_ns && sample.busy)
-            entry.guard_check.note(*guarded, *claim.process_use_ns, sample.busy->span_ns);
-        uses.push_back(use_of(claim, claims, entry, sample.busy));
+    for (const Occupant& occupant : occupants.list) {
+        Entry& entry = entry_of(occupant);
+        const auto guarded = guard_use(occupant, entry.guard_gpu_ns);
+        if (guarded && occupant.process_use_ns && sample.busy)
+            entry.guard_check.note(*guarded, *occupant.process_use_ns, sample.busy->span_ns);
+        uses.push_back(use_of(occupant, occupants, entry, sample.busy));
         weights.push_back(uses.back().ns.value_or(0));
         sum += weights.back();
         if (weights.back() != 0) ++users;
@@ -240,17 +245,17 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
     if (sample.busy) {
         busy_known_ = true;
         busy_ns_ += sample.busy->busy_ns;
-        const bool guards_alone = claims.processes_known && claims.others.empty() &&
+        const bool guards_alone = occupants.processes_known && occupants.others.empty() &&
                                   std::ranges::all_of(uses, [](const Use& use) {
                                       return use.source == Source::kGuard || use.ns == 0;
                                   });
         const bool all_known =
-            claims.processes_known &&
+            occupants.processes_known &&
             std::ranges::all_of(uses, [](const Use& use) { return use.ns.has_value(); });
         const std::uint64_t busy = sample.busy->busy_ns;
         std::uint64_t all = of_all(*sample.busy, sum, users, guards_alone);
         if (all_known && sum < busy && (all == busy || sum == 0)) {
-            add_absent(claims, busy - sum, uses, weights);
+            add_absent(occupants, busy - sum, uses, weights);
             all = busy;
         }
         weights = divide(busy, weights, all);
@@ -263,7 +268,7 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
     const std::uint64_t span =
         sample.busy ? sample.busy->span_ns : count_of(sample.elapsed);  // a guard needs no samples
     for (std::size_t i = 0; i < uses.size(); ++i) {
-        Entry& entry = entry_of(claims.list[i]);
+        Entry& entry = entry_of(occupants.list[i]);
         Tenant& row = entry.row;
         row.source = uses[i].source;
         if (!uses[i].ns) {
@@ -274,7 +279,7 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
         row.amounts.busy_ns = row.amounts.busy_ns.value_or(0) + weights[i];
         if (span != 0) {
             row.amounts.utilization_ppm = per_million(weights[i], span);
-            if (!claims.list[i].ids.empty()) {
+            if (!occupants.list[i].ids.empty()) {
                 const bool busy = weights[i] != 0;
                 row.idle_held_ns =
                     row.idle_held_ns.value_or(0) + (busy ? 0 : count_of(sample.elapsed));
@@ -286,7 +291,7 @@ void PartAccount::note_busy(const Claims& claims, const Sample& sample) {
                 scaled(*row.amounts.utilization_ppm, kMillion, row.entitlement_ppm);
         }
     }
-    server_only_ = std::ranges::any_of(claims.others, [](const ClaimedProcess& one) {
+    server_only_ = std::ranges::any_of(occupants.others, [](const MeteredProcess& one) {
         return one.use_ns.value_or(0) != 0 && one.process.command.starts_with("nvidia-cuda-mps");
     });
 }

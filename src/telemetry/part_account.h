@@ -8,9 +8,9 @@
 
 #include "os/clock.h"
 #include "telemetry/busy.h"
-#include "telemetry/claims.h"
 #include "telemetry/departures.h"
 #include "telemetry/guard_check.h"
+#include "telemetry/occupants.h"
 #include "telemetry/snapshot.h"
 
 namespace aliquot::telemetry {
@@ -39,7 +39,7 @@ public:
         std::chrono::nanoseconds elapsed;  // since the sample before
         os::TimePoint now;
     };
-    void note(const PartIdentity& identity, const Sample& sample, Claims claims);
+    void note(const PartIdentity& identity, const Sample& sample, Occupants occupants);
 
     /// A tenant as it will be shown; power and energy are divided by the account of the GPU.
     struct Entry {
@@ -61,10 +61,10 @@ public:
     [[nodiscard]] Part show() const;
 
 private:
-    void note_rows(Claims& claims, const Sample& sample);
-    Entry& entry_of(const Claim& claim);
-    void fill(Entry& entry, const Claim& claim, bool processes_known, const Sample& sample);
-    void note_busy(const Claims& claims, const Sample& sample);
+    void note_rows(Occupants& occupants, const Sample& sample);
+    Entry& entry_of(const Occupant& occupant);
+    void fill(Entry& entry, const Occupant& occupant, bool processes_known, const Sample& sample);
+    void note_busy(const Occupants& occupants, const Sample& sample);
     void note_memory(const Sample& sample);
     void retire(os::TimePoint now);
 

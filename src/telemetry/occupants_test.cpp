@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/claims.h"
+#include "telemetry/occupants.h"
 
 #include <gmock/gmock.h>
 
@@ -26,12 +26,12 @@ protected:
         reading.processes->push_back({.pid = pid, .memory_bytes = 100, .compute = true});
         owners[pid] = {.kind = pods::Belonging::Kind::kPod, .owner = owner};
     }
-    Claims claims() {
+    Occupants occupants() {
         const Scene scene{.holders = &holders,
                           .offered = &offered,
                           .regions = &regions,
                           .belonging = [this](std::uint32_t pid) { return owners[pid]; }};
-        return claims_on(parts_of(gpu).front(), gpu, reading, nullptr, scene);
+        return occupants_on(parts_of(gpu).front(), gpu, reading, nullptr, scene);
     }
 
     gpu::Gpu gpu;
@@ -45,7 +45,7 @@ protected:
 TEST_F(Gpu0, AProcessWithoutAContainersNameIsOfTheOnlyContainerThatHolds) {
     holders.list = {{.owner = container("a", "main"), .ids = {"GPU-0::0"}}};
     runs(1, container("a", ""));
-    const Claims found = claims();
+    const Occupants found = occupants();
     ASSERT_EQ(found.list.size(), 1U);
     EXPECT_EQ(found.list.front().processes.size(), 1U);
     EXPECT_EQ(found.list.front().owner.container, "main");
@@ -56,7 +56,7 @@ TEST_F(Gpu0, AmongSeveralContainersOfAPodItIsNobodysByName) {
                     {.owner = container("a", "two"), .ids = {"GPU-0::1"}}};
     runs(1, container("a", ""));
     runs(2, container("a", "two"));
-    const Claims found = claims();
+    const Occupants found = occupants();
     ASSERT_EQ(found.list.size(), 3U);
     EXPECT_TRUE(found.list[0].processes.empty());
     EXPECT_EQ(found.list[1].processes.front().process.pid, 2U);
@@ -68,24 +68,24 @@ TEST_F(Gpu0, PodsOfTheSameNameAreToldApartByUid) {
     pods::Owner reborn = container("a", "main");
     reborn.pod_uid = "uid-new";
     runs(1, reborn);
-    EXPECT_EQ(claims().list.size(), 2U);
+    EXPECT_EQ(occupants().list.size(), 2U);
 }
 
 TEST_F(Gpu0, ATenantIsWholeOnlyWhenItIsAlone) {
     holders.list = {{.owner = container("a", "main"), .ids = {"GPU-0"}}};
-    EXPECT_TRUE(claims().list.front().whole);
+    EXPECT_TRUE(occupants().list.front().whole);
     runs(9, container("guest", "main"));
-    EXPECT_FALSE(claims().list.front().whole);
+    EXPECT_FALSE(occupants().list.front().whole);
     reading.processes->clear();
     holders.list.front().ids = {"GPU-0::0"};
-    EXPECT_FALSE(claims().list.front().whole) << "a replica is never the whole";
+    EXPECT_FALSE(occupants().list.front().whole) << "a replica is never the whole";
 }
 
 TEST_F(Gpu0, AProcessThatCannotBeToldApartMakesAllUnknown) {
     holders.list = {{.owner = container("a", "main"), .ids = {"GPU-0::0"}}};
     runs(1, container("a", "main"));
     reading.processes->push_back({.pid = 77});
-    const Claims found = claims();
+    const Occupants found = occupants();
     EXPECT_FALSE(found.processes_known);
     EXPECT_EQ(found.others.size(), 1U);
 }
@@ -96,7 +96,7 @@ TEST_F(Gpu0, TermsFollowTheReplica) {
     offered["GPU-0"].shares = {{.memory_bytes = 1000, .compute_percent = 30},
                                {.memory_bytes = 2000, .compute_percent = 70}};
     holders.list = {{.owner = container("a", "main"), .ids = {"GPU-0::1"}}};
-    const Claims found = claims();
+    const Occupants found = occupants();
     EXPECT_EQ(found.list.front().memory_limit_bytes, 2000U);
     EXPECT_EQ(found.list.front().entitlement_ppm, 700'000U);
 }

@@ -18,24 +18,24 @@
 namespace aliquot::pods {
 
 /// A device id that a pod holds, or may hold.
-struct DeviceClaim {
+struct DeviceHold {
     std::string resource;
     std::string id;
     std::string pod;  // "ai/trainer"; empty: its name is not known
-    /// Its pod has no process any more, and kubelet does not list it: soon it is no claim.
+    /// Its pod has no process any more, and kubelet does not list it: soon it is no hold.
     bool ending = false;
-    friend bool operator==(const DeviceClaim&, const DeviceClaim&) = default;
-    friend auto operator<=>(const DeviceClaim&, const DeviceClaim&) = default;
+    friend bool operator==(const DeviceHold&, const DeviceHold&) = default;
+    friend auto operator<=>(const DeviceHold&, const DeviceHold&) = default;
 };
 
-struct DeviceClaims {
-    std::vector<DeviceClaim> list;  // sorted, each once
-    std::string problem;            // why there may be more; empty: these are all
-    bool unsettled = false;         // some may have ended: another look tells
+struct DeviceHolds {
+    std::vector<DeviceHold> list;  // sorted, each once
+    std::string problem;           // why there may be more; empty: these are all
+    bool unsettled = false;        // some may have ended: another look tells
 };
 
 /// What one look at a node has found.
-struct ClaimEvidence {
+struct HoldEvidence {
     std::optional<std::vector<CheckpointEntry>> written;  // empty: it cannot be read
     std::optional<kubelet::ActivePods> listed;            // empty: kubelet does not answer
     std::map<std::string, PodName> names;                 // by uid, of the pods that have logs
@@ -43,50 +43,50 @@ struct ClaimEvidence {
 };
 
 /// Who holds devices, for a decision that gives them to somebody else: unlike Census, what is in
-/// doubt is held. A claim that kubelet has written down ends only when kubelet answers, does not
+/// doubt is held. A hold that kubelet has written down ends only when kubelet answers, does not
 /// list it, no process of its pod runs, its pod cannot be one of those that kubelet lists, and all
 /// that was so for a while: init containers are written down but never listed, a kubelet that has
 /// just started lists nobody, and entries of pods that have ended stay until the next pod comes.
 /// Does no I/O. Not thread-safe.
-class ClaimJudge {
+class HoldJudge {
 public:
     struct Limits {
         std::chrono::milliseconds settle{1500};
         std::chrono::milliseconds settle_blind{10'000};  // where processes cannot be seen
     };
 
-    explicit ClaimJudge(Limits limits) : limits_(limits) {}
+    explicit HoldJudge(Limits limits) : limits_(limits) {}
 
-    DeviceClaims judge(const ClaimEvidence& evidence, os::TimePoint now);
+    DeviceHolds judge(const HoldEvidence& evidence, os::TimePoint now);
 
 private:
     Limits limits_;
     std::map<CheckpointEntry, os::TimePoint> missed_;  // since when an entry looks ended
 };
 
-struct ClaimOptions {
+struct HoldOptions {
     std::string proc = "/proc";  // host paths, beneath the root
     std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
     std::string pod_logs = "/var/log/pods";
     std::string container_logs = "/var/log/containers";
     std::chrono::milliseconds list_timeout{1000};
     std::chrono::milliseconds between_walks{3000};  // through /proc, which may be long
-    ClaimJudge::Limits limits{};
+    HoldJudge::Limits limits{};
 };
 
 /// Collects the evidence and judges it. Not thread-safe.
-class ClaimReader {
+class HoldReader {
 public:
     using List = std::function<Result<kubelet::ActivePods>(std::chrono::milliseconds)>;
 
     /// root, clock   must outlive this
-    ClaimReader(const os::Root& root, os::Clock& clock, ClaimOptions options, List list);
+    HoldReader(const os::Root& root, os::Clock& clock, HoldOptions options, List list);
 
     /// What kubelet has written down, as if no pod had ended: one file is read, nobody is asked.
-    DeviceClaims written();
+    DeviceHolds written();
     /// Asks kubelet, too. Takes at most list_timeout and, where something is written down that
     /// kubelet does not list, a walk through /proc.
-    DeviceClaims look();
+    DeviceHolds look();
 
 private:
     [[nodiscard]] std::optional<std::vector<CheckpointEntry>> read_checkpoint() const;
@@ -96,10 +96,10 @@ private:
 
     const os::Root& root_;
     os::Clock& clock_;
-    ClaimOptions options_;
+    HoldOptions options_;
     List list_;
     LogNames names_;
-    ClaimJudge judge_;
+    HoldJudge judge_;
     std::optional<std::set<std::string>> running_;
     std::optional<os::TimePoint> walked_;
 };

@@ -25,20 +25,20 @@ struct PartIdentity {
 std::vector<PartIdentity> parts_of(const gpu::Gpu& gpu);
 
 /// A process with what it used since the look before.
-struct ClaimedProcess {
+struct MeteredProcess {
     Process process;
     std::optional<std::uint64_t> use_ns;
 };
 
 /// A container with what it has to do with a part: what it holds, what it runs, what its guard says.
-struct Claim {
+struct Occupant {
     pods::Owner owner;
     std::string resource;
     std::vector<std::string> ids;
     bool whole = false;  // it holds the part, and shares it with nobody
     std::uint64_t entitlement_ppm = 0;
     std::optional<std::uint64_t> memory_limit_bytes;
-    std::vector<ClaimedProcess> processes;
+    std::vector<MeteredProcess> processes;
     std::optional<std::uint64_t> process_memory_bytes;  // empty: of none it is known
     std::optional<std::uint64_t> process_use_ns;        // since the look before; empty: not known
     const guard_region::DeviceStatus* guard = nullptr;
@@ -50,9 +50,9 @@ struct Claim {
 };
 
 /// Everybody on one part.
-struct Claims {
-    std::vector<Claim> list;
-    std::vector<ClaimedProcess> others;  // of the host, or nobody knows whose
+struct Occupants {
+    std::vector<Occupant> list;
+    std::vector<MeteredProcess> others;  // of the host, or nobody knows whose
     std::uint64_t others_use_ns = 0;
     std::uint64_t others_left_weight = 0;
     std::map<std::uint32_t, std::uint64_t> unlisted_uses;  // by pid, of those that have ended
@@ -62,8 +62,8 @@ struct Claims {
 
 /// Sorts out who is on a part. Pure but for scene.belonging.
 /// uses   GPU time by pid since the look before; null: the driver does not tell
-Claims claims_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Reading& reading,
-                 const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene);
+Occupants occupants_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Reading& reading,
+                       const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene);
 
 /// Whether two owners are the same container, by what is known of both.
 bool same_container(const pods::Owner& a, const pods::Owner& b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "telemetry/claims.h"
+#include "telemetry/occupants.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ bool stands_for(const PartIdentity& part, const gpu::Gpu& gpu, std::string_view 
 }
 
 /// What holding one id means.
-void add_id(const std::string& id, const Scene& scene, Claim& claim) {
+void add_id(const std::string& id, const Scene& scene, Occupant& occupant) {
     const DeviceName name = read_device_name(id);
     const OfferedDevice* device = nullptr;
     if (scene.offered != nullptr) {
@@ -51,27 +51,29 @@ void add_id(const std::string& id, const Scene& scene, Claim& claim) {
             name.replica < device->shares.size() ? &device->shares[name.replica] : &device->limits;
     }
     const unsigned percent = limits == nullptr ? 0 : limits->compute_percent.value_or(0);
-    claim.entitlement_ppm += percent != 0 ? percent * (kMillion / 100) : kMillion / replicas;
+    occupant.entitlement_ppm += percent != 0 ? percent * (kMillion / 100) : kMillion / replicas;
     if (limits != nullptr && limits->memory_bytes) {
-        claim.memory_limit_bytes = claim.memory_limit_bytes.value_or(0) + *limits->memory_bytes;
+        occupant.memory_limit_bytes =
+            occupant.memory_limit_bytes.value_or(0) + *limits->memory_bytes;
     }
-    claim.whole = !replica && replicas == 1;
-    claim.ids.push_back(id);
+    occupant.whole = !replica && replicas == 1;
+    occupant.ids.push_back(id);
 }
 
 void add_holders(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& scene,
-                 Claims& claims) {
+                 Occupants& occupants) {
     if (scene.holders == nullptr) return;
     for (const pods::Holder& holder : scene.holders->list) {
-        Claim claim{.owner = holder.owner, .resource = holder.resource};
+        Occupant occupant{.owner = holder.owner, .resource = holder.resource};
         for (const std::string& id : holder.ids) {
-            if (stands_for(part, gpu, read_device_name(id).uuid)) add_id(id, scene, claim);
+            if (stands_for(part, gpu, read_device_name(id).uuid)) add_id(id, scene, occupant);
         }
-        if (!claim.ids.empty()) claims.list.push_back(std::move(claim));
+        if (!occupant.ids.empty()) occupants.list.push_back(std::move(occupant));
     }
 }
 
-void add_guards(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& scene, Claims& claims) {
+void add_guards(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& scene,
+                Occupants& occupants) {
     if (scene.regions == nullptr) return;
     for (const guard_region::RegionStatus& region : *scene.regions) {
         const pods::Owner owner{.pod_namespace = region.pod_namespace,
@@ -79,25 +81,25 @@ void add_guards(const PartIdentity& part, const gpu::Gpu& gpu, const Scene& scen
                                 .container = region.container};
         for (const guard_region::DeviceStatus& device : region.devices) {
             if (owner.pod.empty() || !stands_for(part, gpu, device.uuid)) continue;
-            const auto claim = std::ranges::find_if(claims.list, [&](const Claim& one) {
+            const auto occupant = std::ranges::find_if(occupants.list, [&](const Occupant& one) {
                 return same_container(one.owner, owner) &&
                        (one.resource == region.resource || one.resource.empty());
             });
-            if (claim == claims.list.end()) continue;
-            claim->guard = &device;
+            if (occupant == occupants.list.end()) continue;
+            occupant->guard = &device;
             if (device.limits.memory_bytes != 0) {
-                claim->memory_limit_bytes = device.limits.memory_bytes;
+                occupant->memory_limit_bytes = device.limits.memory_bytes;
             }
-            if (device.limits.cap_ppm != 0) claim->entitlement_ppm = device.limits.cap_ppm;
+            if (device.limits.cap_ppm != 0) occupant->entitlement_ppm = device.limits.cap_ppm;
         }
     }
 }
 
-/// The claim of a process's container; made when there is none.
-Claim& claim_of(const pods::Owner& owner, Claims& claims) {
-    Claim* of_pod = nullptr;
+/// The occupant of a process's container; made when there is none.
+Occupant& occupant_of(const pods::Owner& owner, Occupants& occupants) {
+    Occupant* of_pod = nullptr;
     unsigned of_pod_count = 0;
-    for (Claim& one : claims.list) {
+    for (Occupant& one : occupants.list) {
         if (!same_pod(one.owner, owner)) continue;
         if (!owner.container.empty() && one.owner.container == owner.container) return one;
         if (!owner.container_id.empty() && one.owner.container_id == owner.container_id) return one;
@@ -106,8 +108,8 @@ Claim& claim_of(const pods::Owner& owner, Claims& claims) {
         ++of_pod_count;
     }
     if (of_pod_count == 1) return *of_pod;
-    claims.list.push_back({.owner = owner});
-    return claims.list.back();
+    occupants.list.push_back({.owner = owner});
+    return occupants.list.back();
 }
 
 std::optional<std::uint64_t> cpu_ns_of(const pods::Belonging& belonging) {
@@ -117,23 +119,23 @@ std::optional<std::uint64_t> cpu_ns_of(const pods::Belonging& belonging) {
 
 void add_processes(const PartIdentity& part, const gpu::Reading& reading,
                    const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene,
-                   Claims& claims) {
-    claims.processes_known = reading.processes.has_value();
-    claims.uses_known = uses != nullptr && claims.processes_known;
+                   Occupants& occupants) {
+    occupants.processes_known = reading.processes.has_value();
+    occupants.uses_known = uses != nullptr && occupants.processes_known;
     if (!reading.processes) return;
     for (const gpu::MeteredProcess& seen : *reading.processes) {
         if (part.gpu_instance && seen.gpu_instance != part.gpu_instance) continue;
         const pods::Belonging belonging = scene.belonging(seen.pid);
         if (belonging.kind == pods::Belonging::Kind::kGone) continue;
         if (belonging.kind == pods::Belonging::Kind::kUnknown) {
-            claims.processes_known = claims.uses_known = false;
+            occupants.processes_known = occupants.uses_known = false;
         }
         std::uint64_t use = 0;
         if (uses != nullptr) {
             const auto found = uses->find(seen.pid);
             if (found != uses->end()) use = found->second;
         }
-        ClaimedProcess process{.process = {.pid = seen.pid,
+        MeteredProcess process{.process = {.pid = seen.pid,
                                            .command = belonging.command,
                                            .memory_bytes = seen.memory_bytes,
                                            .cpu_ns = cpu_ns_of(belonging),
@@ -141,38 +143,38 @@ void add_processes(const PartIdentity& part, const gpu::Reading& reading,
                                            .mps_client = seen.mps_client}};
         if (uses != nullptr) process.use_ns = use;
         if (belonging.kind != pods::Belonging::Kind::kPod) {
-            claims.others_use_ns += use;
-            claims.others.push_back(std::move(process));
+            occupants.others_use_ns += use;
+            occupants.others.push_back(std::move(process));
             continue;
         }
-        Claim& claim = claim_of(belonging.owner, claims);
-        learn(claim.owner, belonging.owner);
+        Occupant& occupant = occupant_of(belonging.owner, occupants);
+        learn(occupant.owner, belonging.owner);
         if (seen.memory_bytes) {
-            claim.process_memory_bytes =
-                claim.process_memory_bytes.value_or(0) + *seen.memory_bytes;
+            occupant.process_memory_bytes =
+                occupant.process_memory_bytes.value_or(0) + *seen.memory_bytes;
         }
-        if (uses != nullptr) claim.process_use_ns = claim.process_use_ns.value_or(0) + use;
-        claim.processes.push_back(std::move(process));
+        if (uses != nullptr) occupant.process_use_ns = occupant.process_use_ns.value_or(0) + use;
+        occupant.processes.push_back(std::move(process));
     }
 }
 
 /// The driver may tell once more of a process that it does not list any more.
 void add_unlisted(const gpu::Reading& reading, const std::map<std::uint32_t, std::uint64_t>* uses,
-                  Claims& claims) {
+                  Occupants& occupants) {
     if (uses == nullptr || !reading.processes) return;
     for (const auto& [pid, ns] : *uses) {
         const auto listed = std::ranges::find(*reading.processes, pid, &gpu::MeteredProcess::pid);
-        if (listed == reading.processes->end()) claims.unlisted_uses.emplace(pid, ns);
+        if (listed == reading.processes->end()) occupants.unlisted_uses.emplace(pid, ns);
     }
 }
 
 /// Only who is alone on a part has it whole.
-void settle_whole(Claims& claims) {
+void settle_whole(Occupants& occupants) {
     const auto holders =
-        std::ranges::count_if(claims.list, [](const Claim& one) { return !one.ids.empty(); });
-    const bool guests = claims.list.size() != static_cast<std::size_t>(holders);
-    for (Claim& claim : claims.list) {
-        claim.whole = claim.whole && holders == 1 && !guests && claims.others.empty();
+        std::ranges::count_if(occupants.list, [](const Occupant& one) { return !one.ids.empty(); });
+    const bool guests = occupants.list.size() != static_cast<std::size_t>(holders);
+    for (Occupant& occupant : occupants.list) {
+        occupant.whole = occupant.whole && holders == 1 && !guests && occupants.others.empty();
     }
 }
 
@@ -200,15 +202,15 @@ std::vector<PartIdentity> parts_of(const gpu::Gpu& gpu) {
     return parts;
 }
 
-Claims claims_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Reading& reading,
-                 const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene) {
-    Claims claims;
-    add_holders(part, gpu, scene, claims);
-    add_processes(part, reading, uses, scene, claims);
-    add_unlisted(reading, uses, claims);
-    add_guards(part, gpu, scene, claims);
-    settle_whole(claims);
-    return claims;
+Occupants occupants_on(const PartIdentity& part, const gpu::Gpu& gpu, const gpu::Reading& reading,
+                       const std::map<std::uint32_t, std::uint64_t>* uses, const Scene& scene) {
+    Occupants occupants;
+    add_holders(part, gpu, scene, occupants);
+    add_processes(part, reading, uses, scene, occupants);
+    add_unlisted(reading, uses, occupants);
+    add_guards(part, gpu, scene, occupants);
+    settle_whole(occupants);
+    return occupants;
 }
 
 bool same_container(const pods::Owner& a, const pods::Owner& b) {

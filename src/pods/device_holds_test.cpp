@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pods/device_claims.h"
+#include "pods/device_holds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,19 +15,19 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr char kGpu[] = "nvidia.com/gpu";
-const DeviceClaim kNamed{.resource = kGpu, .id = "GPU-a", .pod = "ai/one"};
-const DeviceClaim kUnnamed{.resource = kGpu, .id = "GPU-a", .pod = ""};
+const DeviceHold kNamed{.resource = kGpu, .id = "GPU-a", .pod = "ai/one"};
+const DeviceHold kUnnamed{.resource = kGpu, .id = "GPU-a", .pod = ""};
 
 /// A pod with one device, of which kubelet has written down what it gave.
-class ClaimJudgeTest : public testing::Test {
+class HoldJudgeTest : public testing::Test {
 protected:
-    ClaimJudgeTest() {
+    HoldJudgeTest() {
         evidence_.written = {
             {.pod_uid = "u1", .container = "main", .resource = kGpu, .ids = {"GPU-a"}}};
         evidence_.listed.emplace();
         evidence_.running.emplace();
     }
-    DeviceClaims after(std::chrono::milliseconds wait = 0ms) {
+    DeviceHolds after(std::chrono::milliseconds wait = 0ms) {
         now_ += wait;
         return judge_.judge(evidence_, now_);
     }
@@ -45,19 +45,19 @@ protected:
         return testing::AssertionSuccess();
     }
 
-    ClaimEvidence evidence_;
-    ClaimJudge judge_{{}};
+    HoldEvidence evidence_;
+    HoldJudge judge_{{}};
     os::TimePoint now_{};
 };
 
-TEST_F(ClaimJudgeTest, WhatKubeletListsIsHeldByThatName) {
+TEST_F(HoldJudgeTest, WhatKubeletListsIsHeldByThatName) {
     evidence_.listed->pods = {{"ai", "one"}};
     evidence_.listed->holders = {{"ai", "one", "main", kGpu, {"GPU-a"}}};
     EXPECT_THAT(after().list, ElementsAre(kNamed));
     EXPECT_TRUE(stays());
 }
 
-TEST_F(ClaimJudgeTest, WhileItEndsItIsToldApartWhereProcessesCanBeSeen) {
+TEST_F(HoldJudgeTest, WhileItEndsItIsToldApartWhereProcessesCanBeSeen) {
     EXPECT_TRUE(after().list.at(0).ending);
     evidence_.running.reset();
     EXPECT_FALSE(after().list.at(0).ending);
@@ -65,20 +65,20 @@ TEST_F(ClaimJudgeTest, WhileItEndsItIsToldApartWhereProcessesCanBeSeen) {
     EXPECT_FALSE(after().list.at(0).ending);
 }
 
-TEST_F(ClaimJudgeTest, WhatNobodyHoldsAnyMoreEndsAfterAWhile) { EXPECT_TRUE(ends_after_a_while()); }
+TEST_F(HoldJudgeTest, WhatNobodyHoldsAnyMoreEndsAfterAWhile) { EXPECT_TRUE(ends_after_a_while()); }
 
-TEST_F(ClaimJudgeTest, WithoutAnAnswerNothingEnds) {
+TEST_F(HoldJudgeTest, WithoutAnAnswerNothingEnds) {
     evidence_.listed.reset();
     EXPECT_TRUE(stays());
     EXPECT_EQ(after().problem, "");
 }
 
-TEST_F(ClaimJudgeTest, WithoutTheCheckpointThereMayBeMore) {
+TEST_F(HoldJudgeTest, WithoutTheCheckpointThereMayBeMore) {
     evidence_.written.reset();
     EXPECT_NE(after().problem, "");
 }
 
-TEST_F(ClaimJudgeTest, AKubeletThatHasJustStartedListsNobodyButTheProcessesRun) {
+TEST_F(HoldJudgeTest, AKubeletThatHasJustStartedListsNobodyButTheProcessesRun) {
     evidence_.running = {"u1"};
     evidence_.names = {{"u1", {"ai", "one"}}};
     EXPECT_TRUE(stays());
@@ -87,13 +87,13 @@ TEST_F(ClaimJudgeTest, AKubeletThatHasJustStartedListsNobodyButTheProcessesRun) 
     EXPECT_TRUE(ends_after_a_while());
 }
 
-TEST_F(ClaimJudgeTest, AnInitContainerIsNeverListedButItsPodIs) {
+TEST_F(HoldJudgeTest, AnInitContainerIsNeverListedButItsPodIs) {
     evidence_.listed->pods = {{"ai", "one"}};
     evidence_.names = {{"u1", {"ai", "one"}}};
     EXPECT_TRUE(stays());
 }
 
-TEST_F(ClaimJudgeTest, APodWithoutLogsYetMayBeTheOneThatHolds) {
+TEST_F(HoldJudgeTest, APodWithoutLogsYetMayBeTheOneThatHolds) {
     evidence_.listed->pods = {{"ai", "starting"}};
     EXPECT_TRUE(stays());
     EXPECT_THAT(after().list, ElementsAre(kUnnamed));
@@ -101,7 +101,7 @@ TEST_F(ClaimJudgeTest, APodWithoutLogsYetMayBeTheOneThatHolds) {
     EXPECT_TRUE(ends_after_a_while());
 }
 
-TEST_F(ClaimJudgeTest, AnEndedPodIsNotTheNextOneOfItsName) {
+TEST_F(HoldJudgeTest, AnEndedPodIsNotTheNextOneOfItsName) {
     evidence_.listed->pods = {{"ai", "one"}};
     evidence_.names = {{"u1", {"ai", "one"}}, {"u2", {"ai", "one"}}};
     EXPECT_TRUE(stays());  // which of the two it is cannot be told
@@ -109,14 +109,14 @@ TEST_F(ClaimJudgeTest, AnEndedPodIsNotTheNextOneOfItsName) {
     EXPECT_TRUE(ends_after_a_while());
 }
 
-TEST_F(ClaimJudgeTest, WhereProcessesCannotBeSeenItTakesLonger) {
+TEST_F(HoldJudgeTest, WhereProcessesCannotBeSeenItTakesLonger) {
     evidence_.running.reset();
     EXPECT_THAT(after().list, SizeIs(1));
     EXPECT_THAT(after(9900ms).list, SizeIs(1));
     EXPECT_THAT(after(200ms).list, IsEmpty());
 }
 
-TEST_F(ClaimJudgeTest, APodThatIsListedAgainHasNotEnded) {
+TEST_F(HoldJudgeTest, APodThatIsListedAgainHasNotEnded) {
     EXPECT_THAT(after().list, SizeIs(1));
     evidence_.running = {"u1"};
     EXPECT_THAT(after(10s).list, SizeIs(1));
@@ -124,11 +124,11 @@ TEST_F(ClaimJudgeTest, APodThatIsListedAgainHasNotEnded) {
     EXPECT_TRUE(ends_after_a_while());
 }
 
-TEST(ClaimReader, ReadsTheCheckpointWithoutAskingAnybody) {
+TEST(HoldReader, ReadsTheCheckpointWithoutAskingAnybody) {
     os::TemporaryDirectory directory;
     const os::Root root(directory.path());
     os::SystemClock clock;
-    ClaimReader reader(root, clock, {.checkpoint = "/checkpoint"}, [](auto) {
+    HoldReader reader(root, clock, {.checkpoint = "/checkpoint"}, [](auto) {
         ADD_FAILURE() << "asked";
         return Error{ErrorCode::kUnavailable, "no"};
     });

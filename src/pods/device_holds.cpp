@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pods/device_claims.h"
+#include "pods/device_holds.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,9 +14,9 @@ constexpr std::size_t kMostProcesses = 100'000;
 
 std::string text_of(const PodName& name) { return name.pod_namespace + "/" + name.pod; }
 
-/// What kubelet lists, by what a claim is compared with.
+/// What kubelet lists, by what a hold is compared with.
 struct Listed {
-    explicit Listed(const ClaimEvidence& evidence) {
+    explicit Listed(const HoldEvidence& evidence) {
         if (!evidence.listed) return;
         for (const kubelet::Holder& holder : evidence.listed->holders) {
             for (const std::string& id : holder.ids) {
@@ -37,7 +37,7 @@ struct Listed {
 };
 
 /// Whether the pod of an entry that is not listed may still be there.
-bool may_live(const CheckpointEntry& entry, const ClaimEvidence& evidence, const Listed& listed) {
+bool may_live(const CheckpointEntry& entry, const HoldEvidence& evidence, const Listed& listed) {
     if (evidence.running && evidence.running->contains(entry.pod_uid)) return true;
     const auto name = evidence.names.find(entry.pod_uid);
     if (name == evidence.names.end()) return listed.unexplained;
@@ -51,7 +51,7 @@ bool may_live(const CheckpointEntry& entry, const ClaimEvidence& evidence, const
 }
 
 /// Whether something is written down that kubelet, which answers, does not list.
-bool has_unlisted(const ClaimEvidence& evidence) {
+bool has_unlisted(const HoldEvidence& evidence) {
     if (!evidence.listed || !evidence.written) return false;
     const Listed listed(evidence);
     const auto is_unlisted = [&](const CheckpointEntry& entry) {
@@ -62,33 +62,33 @@ bool has_unlisted(const ClaimEvidence& evidence) {
     return std::ranges::any_of(*evidence.written, is_unlisted);
 }
 
-std::string name_of(const CheckpointEntry& entry, const ClaimEvidence& evidence) {
+std::string name_of(const CheckpointEntry& entry, const HoldEvidence& evidence) {
     const auto found = evidence.names.find(entry.pod_uid);
     return found == evidence.names.end() ? std::string() : text_of(found->second);
 }
 
-void make_unique(std::vector<DeviceClaim>& claims) {
-    std::ranges::sort(claims);
-    claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
+void make_unique(std::vector<DeviceHold>& holds) {
+    std::ranges::sort(holds);
+    holds.erase(std::unique(holds.begin(), holds.end()), holds.end());
 }
 
 }  // namespace
 
-DeviceClaims ClaimJudge::judge(const ClaimEvidence& evidence, os::TimePoint now) {
-    DeviceClaims claims;
+DeviceHolds HoldJudge::judge(const HoldEvidence& evidence, os::TimePoint now) {
+    DeviceHolds holds;
     const Listed listed(evidence);
     for (const auto& [device, pod] : listed.held) {
-        claims.list.push_back({.resource = device.first, .id = device.second, .pod = pod});
+        holds.list.push_back({.resource = device.first, .id = device.second, .pod = pod});
     }
     if (!evidence.written) {
-        claims.problem = "kubelet's checkpoint cannot be read";
-        make_unique(claims.list);
-        return claims;
+        holds.problem = "kubelet's checkpoint cannot be read";
+        make_unique(holds.list);
+        return holds;
     }
     const auto settle = evidence.running ? limits_.settle : limits_.settle_blind;
     std::map<CheckpointEntry, os::TimePoint> missed;
     for (const CheckpointEntry& entry : *evidence.written) {
-        std::vector<DeviceClaim> own;
+        std::vector<DeviceHold> own;
         for (const std::string& id : entry.ids) {
             if (listed.held.contains({entry.resource, id})) continue;
             own.push_back({.resource = entry.resource, .id = id, .pod = name_of(entry, evidence)});
@@ -99,17 +99,17 @@ DeviceClaims ClaimJudge::judge(const ClaimEvidence& evidence, os::TimePoint now)
             const os::TimePoint since = before == missed_.end() ? now : before->second;
             missed.emplace(entry, since);
             if (now - since >= settle) continue;
-            claims.unsettled = true;
-            for (DeviceClaim& one : own) one.ending = evidence.running.has_value();
+            holds.unsettled = true;
+            for (DeviceHold& one : own) one.ending = evidence.running.has_value();
         }
-        claims.list.insert(claims.list.end(), own.begin(), own.end());
+        holds.list.insert(holds.list.end(), own.begin(), own.end());
     }
     missed_ = std::move(missed);
-    make_unique(claims.list);
-    return claims;
+    make_unique(holds.list);
+    return holds;
 }
 
-ClaimReader::ClaimReader(const os::Root& root, os::Clock& clock, ClaimOptions options, List list)
+HoldReader::HoldReader(const os::Root& root, os::Clock& clock, HoldOptions options, List list)
     : root_(root),
       clock_(clock),
       options_(std::move(options)),
@@ -117,7 +117,7 @@ ClaimReader::ClaimReader(const os::Root& root, os::Clock& clock, ClaimOptions op
       names_(root, options_.pod_logs, options_.container_logs),
       judge_(options_.limits) {}
 
-std::optional<std::vector<CheckpointEntry>> ClaimReader::read_checkpoint() const {
+std::optional<std::vector<CheckpointEntry>> HoldReader::read_checkpoint() const {
     const auto text = root_.read(options_.checkpoint, kMostCheckpointBytes);
     if (!text) {
         // A kubelet that never had a device to give has none.
@@ -129,7 +129,7 @@ std::optional<std::vector<CheckpointEntry>> ClaimReader::read_checkpoint() const
     return *std::move(entries);
 }
 
-const std::optional<std::set<std::string>>& ClaimReader::running_pods() {
+const std::optional<std::set<std::string>>& HoldReader::running_pods() {
     const os::TimePoint now = clock_.now();
     if (!walked_ || now - *walked_ >= options_.between_walks) {
         running_ = walk();
@@ -138,7 +138,7 @@ const std::optional<std::set<std::string>>& ClaimReader::running_pods() {
     return running_;
 }
 
-std::optional<std::set<std::string>> ClaimReader::walk() const {
+std::optional<std::set<std::string>> HoldReader::walk() const {
     const HostView view = look_at_proc(root_, options_.proc);
     if (view != HostView::kMachine && view != HostView::kNode) return std::nullopt;
     const auto pids = root_.list(options_.proc, kMostProcesses);
@@ -153,13 +153,13 @@ std::optional<std::set<std::string>> ClaimReader::walk() const {
     return uids;
 }
 
-DeviceClaims ClaimReader::written() {
-    ClaimEvidence evidence{.written = read_checkpoint(), .listed = {}, .names = {}, .running = {}};
+DeviceHolds HoldReader::written() {
+    HoldEvidence evidence{.written = read_checkpoint(), .listed = {}, .names = {}, .running = {}};
     return judge_.judge(evidence, clock_.now());
 }
 
-DeviceClaims ClaimReader::look() {
-    ClaimEvidence evidence{.written = read_checkpoint(), .listed = {}, .names = {}, .running = {}};
+DeviceHolds HoldReader::look() {
+    HoldEvidence evidence{.written = read_checkpoint(), .listed = {}, .names = {}, .running = {}};
     auto listed = list_(options_.list_timeout);
     const std::string silent = listed ? "" : listed.error().message;
     if (listed) evidence.listed = *std::move(listed);
@@ -178,9 +178,9 @@ DeviceClaims ClaimReader::look() {
         }
     }
     if (has_unlisted(evidence)) evidence.running = running_pods();
-    DeviceClaims claims = judge_.judge(evidence, clock_.now());
-    if (!claims.problem.empty() && !silent.empty()) claims.problem += ", and " + silent;
-    return claims;
+    DeviceHolds holds = judge_.judge(evidence, clock_.now());
+    if (!holds.problem.empty() && !silent.empty()) holds.problem += ", and " + silent;
+    return holds;
 }
 
 }  // namespace aliquot::pods

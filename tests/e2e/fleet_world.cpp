@@ -215,7 +215,8 @@ std::string FleetWorld::complaint() {
                 return name + (pod.gated ? " is gated" : " is not bound") + " and " + node +
                        " has room for it";
         }
-        if (!pod.gated) return name + " was let go and is not bound";
+        // One that no node could take while some were away was left to kube-scheduler, and waits there.
+        if (!pod.gated && !pod.targets.empty()) return name + " was let go and is not bound";
     }
     std::string wrong;
     std::map<std::string, std::set<std::string>> ids;  // by node
@@ -274,7 +275,7 @@ void FleetWorld::expect_exact_books(const std::string& resource) {
     }
     // Pods that wait for more at once would take what the others leave.
     for (const auto& [name, pod] : pods()) {
-        if (pod.resource == resource && pod.gated) return;
+        if (pod.resource == resource && pod.node.empty()) return;
     }
     std::vector<std::string> made;
     for (unsigned i = 0; i <= free; ++i) {

@@ -329,6 +329,15 @@ std::vector<Bookings::Held> Bookings::held_on(const std::string& node) const {
     return held;
 }
 
+std::vector<Bookings::Holder> Bookings::holders_on(const std::string& node) const {
+    std::vector<Holder> holders;
+    for (const auto& [uid, entry] : entries_) {
+        if (entry.pod.node == node && !entry.targets.empty())
+            holders.push_back({&entry.pod, &entry.targets.front().units});
+    }
+    return holders;
+}
+
 std::string Bookings::self_check() {
     if (std::string wrong = pools_.engine().self_check(); !wrong.empty()) return wrong;
     std::size_t bookings = 0;

@@ -48,6 +48,12 @@ public:
         DeviceUnits units;
     };
     [[nodiscard]] std::vector<Held> held_on(const std::string& node) const;
+    /// A pod that is bound to a node, with what it has; until the next change.
+    struct Holder {
+        const GpuPod* pod = nullptr;
+        const DeviceUnits* units = nullptr;
+    };
+    [[nodiscard]] std::vector<Holder> holders_on(const std::string& node) const;
     [[nodiscard]] std::string self_check();
 
     /// The labels of any node of the cluster: what pods say of each other goes by them.

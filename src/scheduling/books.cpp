@@ -314,6 +314,15 @@ GangAsk Books::ask_of(const GangTurn& turn, const std::vector<const GpuPod*>& po
     }
     return ask;
 }
+std::optional<Preemption> Books::preemption_for(const GpuPod& pod,
+                                                const PreemptionRules& rules) const {
+    GpuPod asks = pod;
+    std::erase_if(asks.devices, [&](const DeviceRequest& one) { return !serves(one.resource); });
+    return scheduling::preemption_for(asks, state_->bookings(), rules);
+}
+void Books::keep_node(const GpuPod& pod, const std::string& node) {
+    state_->bookings().keep_nodes({node}, {pod.holder(), pod.full_name(), pod.priority});
+}
 GangDecision Books::decide_gang(const GangAsk& ask) { return state_->decide_gang(ask); }
 GangDecision Books::what_if_gang(const GangAsk& ask) const {
     return fit_gang(ask, state_->bookings());

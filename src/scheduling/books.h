@@ -13,6 +13,7 @@
 #include "scheduling/gang_fit.h"
 #include "scheduling/gangs.h"
 #include "scheduling/gpu_pod.h"
+#include "scheduling/preemption.h"
 #include "scheduling/served_node.h"
 
 namespace aliquot::scheduling {
@@ -72,6 +73,11 @@ public:
     GangDecision decide_gang(const GangAsk& ask);
     /// What decide_gang() would say; keeps nothing. The pods have nothing that is kept for them.
     [[nodiscard]] GangDecision what_if_gang(const GangAsk& ask) const;
+    /// preemption_for(); nobody is evicted by it.
+    [[nodiscard]] std::optional<Preemption> preemption_for(const GpuPod& pod,
+                                                           const PreemptionRules& rules) const;
+    /// Keeps this node, whatever keep_for() would choose.
+    void keep_node(const GpuPod& pod, const std::string& node);
     /// As keep_for(), of as many nodes as the gang needs. Empty: none would do.
     std::set<std::string> keep_for_gang(const GangAsk& ask);
     /// The nodes where the first of its pods without a place has none, when those that fit are there.

@@ -87,12 +87,14 @@ bool is_apart(const Value* spec) {
     });
 }
 
-std::string owner_of(const Value& pod) {
+void read_owner(const Value& pod, GpuPod& made) {
     for (const Value& one : document::items_at(pod, {"metadata", "ownerReferences"})) {
-        if (document::is_true(document::at_path(one, {"controller"})))
-            return document::text_at(one, {"uid"});
+        if (!document::is_true(document::at_path(one, {"controller"}))) continue;
+        const std::string kind = document::text_at(one, {"kind"});
+        made.owner = document::text_at(one, {"uid"});
+        made.stays_put = kind == "DaemonSet" || kind == "Node";
+        return;
     }
-    return {};
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
     read_gates(*root, made);
     read_condition(*root, made);
     made.is_leaving = !document::text_at(*root, {"metadata", "deletionTimestamp"}).empty();
-    made.owner = owner_of(*root);
+    read_owner(*root, made);
     const Value* const spec = root->find("spec");
     if (spec != nullptr) {
         made.affinity = k8s::read_pod_affinity(*spec);
@@ -132,6 +134,7 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
           document::at_path(spec, {"tolerations"})}) {
         made.rules += (rule == nullptr ? "" : document::to_json(*rule)) + "\n";
     }
+    made.may_preempt = document::text_at(spec, {"preemptionPolicy"}) != "Never";
     made.priority = parse_number<std::int32_t>(document::text_at(spec, {"priority"})).value_or(0);
     const auto plan = pod.annotations.find(kPlanAnnotation);
     if (plan != pod.annotations.end()) made.plan = plan->second;
@@ -162,7 +165,8 @@ std::string shape_of(const GpuPod& pod, bool by_labels) {
     for (const std::string& claim : pod.claims) others += "\n" + pod.name_space + "/" + claim;
     std::string text = others + pod.rules + std::to_string(pod.priority) + "/" +
                        std::to_string(pod.cpu_milli) + "/" + std::to_string(pod.memory_mib) +
-                       (pod.spreads ? "/spreads" : "") + (pod.is_apart ? "/apart" : "");
+                       (pod.may_preempt ? "" : "/yields") + (pod.spreads ? "/spreads" : "") +
+                       (pod.is_apart ? "/apart" : "");
     for (const auto& one : pod.devices)
         text += "\n" + one.resource + " " + std::to_string(one.count);
     return text;

@@ -47,8 +47,10 @@ struct GpuPod {
     bool has_succeeded = false;  // it has ended well
     bool is_leaving = false;     // it has a deletionTimestamp
     std::string owner;  // uid of the controller that makes it again when it is deleted; empty: none
-    bool spreads = false;   // topology spread or pod (anti-)affinity is its own affair
-    bool is_apart = false;  // required anti-affinity by node: no two of a gang on one
+    bool stays_put = false;   // its owner makes it again on the same node
+    bool may_preempt = true;  // spec.preemptionPolicy
+    bool spreads = false;     // topology spread or pod (anti-)affinity is its own affair
+    bool is_apart = false;    // required anti-affinity by node: no two of a gang on one
     std::int32_t priority = 0;
     std::string created;        // RFC 3339
     std::string unschedulable;  // kube-scheduler's words; empty: it does not say so

@@ -22,6 +22,13 @@ bool any_collide(const std::vector<k8s::HostPort>& a, const std::vector<k8s::Hos
     });
 }
 
+/// The first that has not gone; nullptr: none.
+const GpuPod* who_stays(const std::vector<const GpuPod*>& pods, const Neighbours::Gone& gone) {
+    const auto found =
+        std::ranges::find_if(pods, [&](const auto* one) { return !gone.contains(one); });
+    return found == pods.end() ? nullptr : *found;
+}
+
 bool prefers_others(const GpuPod& pod, const k8s::Taint& taint) {
     return !taint.keeps_away() && !k8s::tolerates(pod.tolerations, taint);
 }
@@ -47,7 +54,10 @@ bool Neighbours::matter(const GpuPod& pod, const Bookings& bookings) {
 Neighbours::Neighbours(const GpuPod& pod, const Bookings& bookings)
     : pod_(pod), bookings_(bookings) {
     for (const k8s::PodTerm& term : pod.affinity.with)
-        wanted_.push_back({.key = term.topology_key, .values = {}});
+        wanted_.push_back(
+            {.key = term.topology_key,
+             .pods = {},
+             .is_such_pod = term.selects(pod.name_space, pod.name_space, pod.labels)});
     for (const k8s::SpreadConstraint& one : pod.affinity.spread)
         spread_.push_back({.key = one.topology_key,
                            .max_skew = one.max_skew,
@@ -62,11 +72,6 @@ Neighbours::Neighbours(const GpuPod& pod, const Bookings& bookings)
         }
         look_at(other);
     });
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        const k8s::PodTerm& term = pod.affinity.with[i];
-        wanted_[i].is_first =
-            wanted_[i].values.empty() && term.selects(pod.name_space, pod.name_space, pod.labels);
-    }
     add_least();
 }
 
@@ -78,7 +83,7 @@ void Neighbours::look_at(const Other& other) {
         if (other.is_planned)
             ++may_conflict_[{kHostLabel, node}];
         else
-            ports_.emplace(node, other.pod.full_name());
+            ports_[node].push_back(&other.pod);
     }
 }
 
@@ -88,7 +93,7 @@ void Neighbours::look_at_terms(const Other& other) {
         if (!pod_.affinity.with[i].selects(own, other.pod.name_space, other.pod.labels)) continue;
         for (const auto& [node, labels] : other.nodes) {
             const std::string* const value = value_of(*labels, wanted_[i].key);
-            if (value != nullptr) wanted_[i].values.insert(*value);
+            if (value != nullptr) wanted_[i].pods[*value].push_back(&other.pod);
         }
     }
     const auto keep_apart = [&](const k8s::PodTerm& term) {
@@ -98,7 +103,7 @@ void Neighbours::look_at_terms(const Other& other) {
             if (other.is_planned)
                 ++may_conflict_[{term.topology_key, *value}];
             else
-                forbidden_.emplace(Place(term.topology_key, *value), other.pod.full_name());
+                forbidden_[term.topology_key][*value].push_back(&other.pod);
         }
     };
     for (const k8s::PodTerm& term : pod_.affinity.without) {
@@ -134,20 +139,59 @@ void Neighbours::add_least() {
     }
 }
 
-std::string Neighbours::keeps_off(const ServedNode& node) const {
+std::string Neighbours::keeps_off(const ServedNode& node, const Gone& gone) const {
     for (const Wanted& one : wanted_) {
         const std::string* const value = value_of(node.labels, one.key);
-        if (value == nullptr || (!one.is_first && !one.values.contains(*value)))
+        const auto here = value == nullptr ? one.pods.end() : one.pods.find(*value);
+        if (here != one.pods.end() && who_stays(here->second, gone) != nullptr) continue;
+        const bool is_first =
+            one.is_such_pod && std::ranges::none_of(one.pods, [&](const auto& place) {
+                return who_stays(place.second, gone) != nullptr;
+            });
+        if (value == nullptr || !is_first)
             return "has no pod beside it that the pod's affinity asks for";
     }
-    for (const auto& [place, by] : forbidden_) {
-        const std::string* const value = value_of(node.labels, place.first);
-        if (value != nullptr && *value == place.second)
-            return "is kept from the pod by anti-affinity with " + by;
+    for (const auto& [key, places] : forbidden_) {
+        const std::string* const value = value_of(node.labels, key);
+        const auto here = value == nullptr ? places.end() : places.find(*value);
+        const GpuPod* const by = here == places.end() ? nullptr : who_stays(here->second, gone);
+        if (by != nullptr) return "is kept from the pod by anti-affinity with " + by->full_name();
     }
     const auto port = ports_.find(node.name);
-    return port == ports_.end() ? ""
-                                : "has a port in use that the pod asks for, by " + port->second;
+    const GpuPod* const by = port == ports_.end() ? nullptr : who_stays(port->second, gone);
+    return by == nullptr ? "" : "has a port in use that the pod asks for, by " + by->full_name();
+}
+
+bool Neighbours::breaks_spread(const ServedNode& node, std::size_t index, const Gone& gone) const {
+    const Spread& spread = spread_[index];
+    const auto& selector = pod_.affinity.spread[index].selector;
+    const std::string* const value = value_of(node.labels, spread.key);
+    if (value == nullptr) return true;
+    std::map<std::string, unsigned> fewer;  // by value: those of the pods counted that have gone
+    for (const GpuPod* const one : gone) {
+        const k8s::Labels* const labels = bookings_.labels_of(one->node);
+        if (labels == nullptr || one->is_leaving || one->name_space != pod_.name_space) continue;
+        if (!selector || !k8s::matches(*selector, one->labels)) continue;
+        const std::string* const where = value_of(*labels, spread.key);
+        if (where != nullptr) ++fewer[*where];
+    }
+    const auto pods_at = [&](const std::string& place) {
+        const auto found = spread.pods.find(place);
+        const auto less = fewer.find(place);
+        const unsigned pods = found == spread.pods.end() ? 0 : found->second;
+        return pods - std::min(pods, less == fewer.end() ? 0 : less->second);
+    };
+    unsigned least = spread.least;
+    for (const auto& [place, count] : fewer) least = std::min(least, pods_at(place));
+    return pods_at(*value) + 1 > least + spread.max_skew;
+}
+
+bool Neighbours::lets_in(const ServedNode& node, const Gone& gone) const {
+    if (!keeps_off(node, gone).empty()) return false;
+    for (std::size_t i = 0; i < spread_.size(); ++i) {
+        if (spread_[i].is_required && breaks_spread(node, i, gone)) return false;
+    }
+    return true;
 }
 
 NodeRank Neighbours::rank(const ServedNode& node) const {
@@ -159,13 +203,13 @@ NodeRank Neighbours::rank(const ServedNode& node) const {
                                  : place.first == kHostLabel && node.name == place.second;
         if (is_here) rank.conflicts += times;
     }
-    for (const Spread& one : spread_) {
+    for (std::size_t i = 0; i < spread_.size(); ++i) {
+        const Spread& one = spread_[i];
         const std::string* const value = value_of(node.labels, one.key);
         const auto found = value == nullptr ? one.pods.end() : one.pods.find(*value);
         const unsigned pods = found == one.pods.end() ? 0 : found->second;
-        const bool is_broken = value == nullptr || pods + 1 > one.least + one.max_skew;
         if (one.is_required)
-            rank.conflicts += is_broken ? 1 : 0;
+            rank.conflicts += breaks_spread(node, i, {}) ? 1 : 0;
         else
             rank.dislike += static_cast<int>(std::min(pods, 1000U));
     }

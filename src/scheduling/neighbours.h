@@ -24,7 +24,16 @@ class Neighbours final : public NodeRules {
 public:
     Neighbours(const GpuPod& pod, const Bookings& bookings);
 
-    [[nodiscard]] std::string keeps_off(const ServedNode& node) const override;
+    /// Pods of the bookings that are taken to have gone.
+    using Gone = std::set<const GpuPod*>;
+
+    [[nodiscard]] std::string keeps_off(const ServedNode& node) const override {
+        return keeps_off(node, {});
+    }
+    [[nodiscard]] std::string keeps_off(const ServedNode& node, const Gone& gone) const;
+    /// Whether kube-scheduler would let the pod in, were those gone: no rule keeps it off, and it stays within the
+    /// required spread.
+    [[nodiscard]] bool lets_in(const ServedNode& node, const Gone& gone) const;
     [[nodiscard]] NodeRank rank(const ServedNode& node) const override;
 
     /// Whether anything of this can matter for the pod; of others it is never asked.
@@ -32,11 +41,12 @@ public:
 
 private:
     using Place = std::pair<std::string, std::string>;  // topology key, value
+    using Pods = std::vector<const GpuPod*>;
+    using PodsByValue = std::map<std::string, Pods>;  // of a node label
     struct Wanted {
         std::string key;
-        std::set<std::string> values;  // where the pods are that it wants beside it
-        bool is_first =
-            false;  // there are none, and it is such a pod itself: anywhere with the key
+        PodsByValue pods;          // that it wants beside it
+        bool is_such_pod = false;  // itself: where there is none it may go anywhere with the key
     };
     struct Spread {
         std::string key;
@@ -51,14 +61,16 @@ private:
     void look_at_terms(const Other& other);
     void count(const Other& other);
     void add_least();
+    [[nodiscard]] bool breaks_spread(const ServedNode& node, std::size_t index,
+                                     const Gone& gone) const;
 
     const GpuPod& pod_;
     const Bookings& bookings_;
     std::vector<Wanted> wanted_;
     std::vector<Spread> spread_;
-    std::map<Place, std::string> forbidden_;    // by whom
-    std::map<std::string, std::string> ports_;  // node -> whose port
-    std::map<Place, unsigned> may_conflict_;    // with pods that are only planned there
+    std::map<std::string, PodsByValue> forbidden_;  // by topology key: by whom
+    std::map<std::string, Pods> ports_;             // node -> who has a port that it asks for
+    std::map<Place, unsigned> may_conflict_;        // with pods that are only planned there
 };
 
 }  // namespace aliquot::scheduling

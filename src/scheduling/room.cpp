@@ -86,6 +86,11 @@ unsigned Room::count(const GpuPod& pod, unsigned most) const {
     return count;
 }
 
+void Room::give_back(std::int32_t cpu_milli, std::int32_t memory_mib) {
+    cpu_milli_ = std::min(node_->cpu_milli, cpu_milli_ + cpu_milli);
+    memory_mib_ = std::min(node_->memory_mib, memory_mib_ + memory_mib);
+}
+
 void Room::give(const DeviceUnits& units) {
     for (Slot& slot : slots_) {
         const auto resource = units.find(std::string(slot.resource));

@@ -39,6 +39,7 @@ public:
     [[nodiscard]] unsigned count(const GpuPod& pod, unsigned most) const;
     /// Frees these units.
     void give(const DeviceUnits& units);
+    void give_back(std::int32_t cpu_milli, std::int32_t memory_mib);
 
     [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
 

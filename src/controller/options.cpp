@@ -25,6 +25,7 @@ struct DurationTexts {
     std::string unfit_patience = "30s";
     std::string keep_after = "10m";
     std::string release_after = "0s";
+    std::string least_run = "10m";
     std::string log_level = "info";
     std::string log_format = "text";
 };
@@ -81,6 +82,11 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
         "let a waiting pod go without a place after so long, for a cluster autoscaler to\n"
         "see it; 0s: never",
         "DURATION (0s)");
+    app.add_flag("--placement-preemption", options.placement.preemption,
+                 "evict pods of a lower priority for one that has no place; never pods of gangs,\n"
+                 "and only as PodDisruptionBudgets allow");
+    app.add_option("--placement-preemption-least-run", texts.least_run,
+                   "how long a pod runs before it may be evicted for that", "DURATION (10m)");
     app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid",
                    "DURATION (8760h)");
     app.add_option("--certificate-lifetime", texts.certificate,
@@ -136,6 +142,8 @@ void finish(const DurationTexts& texts, Options& options) {
         duration_of("--placement-keep-after", texts.keep_after, std::chrono::seconds(0));
     options.placement.release_after =
         duration_of("--placement-release-after", texts.release_after, std::chrono::seconds(0));
+    options.placement.preemption_least_run =
+        duration_of("--placement-preemption-least-run", texts.least_run, std::chrono::seconds(0));
     options.drain = duration_of("--drain", texts.drain, std::chrono::seconds(0));
     options.log_level = level_of(texts.log_level);
     options.log_format = texts.log_format == "json" ? log::Format::kJson : log::Format::kText;

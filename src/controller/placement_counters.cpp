@@ -79,6 +79,11 @@ std::string PlacementCounters::text() const {
                   "Pods deleted for their controller to make again: none of their nodes took them.",
                   std::to_string(remade_.load()));
     out += gang_text();
+    out += single("aliquot_placement_evicted_pods_total", "counter",
+                  "Pods evicted for one of a higher priority.", std::to_string(evicted_.load()));
+    out += single("aliquot_placement_refused_evictions_total", "counter",
+                  "Evictions for that which were refused, mostly by a PodDisruptionBudget.",
+                  std::to_string(refused_evictions_.load()));
     return out + single("aliquot_placement_overbooked_total", "counter",
                         "Pods on GPUs that were promised to others: what was placed beside us.",
                         std::to_string(overbooked_.load()));

@@ -26,6 +26,10 @@ public:
     void add_remade() { ++remade_; }
     void add_gang() { ++gangs_; }
     void add_undone_gang() { ++undone_gangs_; }
+    void add_evictions(unsigned evicted, unsigned refused) {
+        evicted_ += evicted;
+        refused_evictions_ += refused;
+    }
     struct GangGauges {
         std::uint64_t waiting = 0;
         std::uint64_t half_placed = 0;
@@ -45,6 +49,8 @@ private:
     std::atomic<std::uint64_t> failures_{0};
     std::atomic<std::uint64_t> remade_{0};
     std::atomic<std::uint64_t> overbooked_{0};
+    std::atomic<std::uint64_t> evicted_{0};
+    std::atomic<std::uint64_t> refused_evictions_{0};
     std::atomic<std::uint64_t> gangs_{0};
     std::atomic<std::uint64_t> undone_gangs_{0};
     std::atomic<std::uint64_t> waiting_gangs_{0};

@@ -16,6 +16,7 @@ kube_client::InformerOptions pods_of_cluster() {
                                                     "spec.tolerations",
                                                     "spec.schedulingGates",
                                                     "spec.priority",
+                                                    "spec.preemptionPolicy",
                                                     "spec.topologySpreadConstraints",
                                                     "spec.containers.name",
                                                     "spec.containers.resources",

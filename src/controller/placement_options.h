@@ -18,6 +18,9 @@ struct PlacementOptions {
     /// The first pod of the queue that has waited so long gets a node kept for it: others of its priority or a
     /// lower one get no place there; 0: never.
     std::chrono::seconds keep_after{600};
+    /// Pods of a lower priority may be evicted for one that has no place.
+    bool preemption = false;
+    std::chrono::seconds preemption_least_run{600};  // a pod that runs for less is left alone
     /// After so long a waiting pod is let go without a place, so that an autoscaler sees it; 0: never.
     std::chrono::seconds release_after{0};
 };

@@ -145,16 +145,17 @@ std::string PlacementWork::keep_for(const Queued& one) {
 
 /// For the first of each resource that has waited long.
 void PlacementWork::keep_nodes(const std::vector<Queued>& queue) {
-    if (options_.keep_after.count() == 0) return;
     const auto now = world_.now();
     std::set<std::string> resources;
-    std::set<std::string> kept;
+    std::set<std::string> kept =
+        preemptor_.holders([&](const std::string& uid) { return waiting_.contains(uid); });
     for (const Queued& one : queue) {
         const bool is_gang = one.turn != nullptr;
         if (is_gang && one.turn->ask.empty()) continue;
         const GpuPod& asks = is_gang ? *one.turn->ask.front() : one.alone->pod;
         const auto created = parse_rfc3339(one.rank->created);
         const bool is_half = is_gang && one.turn->is_half_placed;
+        if (options_.keep_after.count() == 0 || kept.contains(asks.uid)) continue;
         if (!is_half && (!created || now - *created < options_.keep_after)) continue;
         if (asks.devices.empty() || resources.contains(asks.devices.front().resource)) continue;
         const std::string nodes = keep_for(one);
@@ -171,6 +172,14 @@ void PlacementWork::keep_nodes(const std::vector<Queued>& queue) {
     kept_ = std::move(kept);
 }
 
+std::string PlacementWork::preempt(const GpuPod& pod, const std::stop_token& stop) {
+    if (!options_.preemption) return {};
+    const auto outcome = preemptor_.make_room(pod, books_, stop);
+    counters_.add_evictions(outcome.evicted, outcome.refused);
+    if (outcome.keeps_node) kept_.insert(pod.uid);
+    return outcome.words;
+}
+
 void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision>& failed,
                                 const std::stop_token& stop) {
     const auto now = Steady::now();
@@ -181,8 +190,10 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
     const auto known = failed.find(shape);
     const Decision decision = known != failed.end() ? known->second : books_.decide(waiting.pod);
     if (decision.kind == Decision::Kind::kWaits) {
-        failed.emplace(shape, decision);
-        say_why(waiting, decision.why);
+        // One pod of each shape at a time: the others see what is left.
+        const bool is_first = failed.emplace(shape, decision).second;
+        const std::string done = is_first ? preempt(waiting.pod, stop) : std::string();
+        say_why(waiting, decision.why + (done.empty() ? "" : "; " + done));
         const bool is_long =
             options_.release_after.count() > 0 && now - waiting.seen >= options_.release_after;
         if (!is_long) return;
@@ -194,7 +205,7 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
 bool PlacementWork::place_together(const GangTurn& turn, const std::vector<const GpuPod*>& pods,
                                    const std::stop_token& stop) {
     const auto decision = books_.decide_gang(books_.ask_of(turn, pods));
-    if (decision.kind != Decision::Kind::kPlaced) {
+    if (decision.kind == Decision::Kind::kWaits || decision.kind == Decision::Kind::kNever) {
         say_why(turn, decision.why);
         return false;
     }

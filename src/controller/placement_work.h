@@ -11,6 +11,7 @@
 #include "controller/placement_counters.h"
 #include "controller/placement_informers.h"
 #include "controller/placement_options.h"
+#include "controller/preemptor.h"
 #include "controller/released_pods.h"
 #include "controller/volume_watch.h"
 #include "kube_client/event_recorder.h"
@@ -33,6 +34,7 @@ public:
                   {.controller = "aliquot.dev/controller", .instance = "aliquot-controller"}),
           released_({world_.api, world_.elector, world_.now, events_}, options.unfit_patience),
           volumes_(world_.api, [this] { wake(); }),
+          preemptor_(world_, events_, options_),
           nodes_(world_.api, kube_client::resources::nodes(), nodes_of_cluster(),
                  [this](const auto& key, const auto&, const auto&) { note(changed_nodes_, key); }),
           pods_(world_.api, kube_client::resources::pods(), pods_of_cluster(),
@@ -96,6 +98,8 @@ private:
     void place(const std::stop_token& stop);
     void place_alone(Waiting& waiting, std::map<std::string, Decision>& failed,
                      const std::stop_token& stop);
+    /// What is done for a pod that has no place; empty: nothing.
+    std::string preempt(const GpuPod& pod, const std::stop_token& stop);
     void place_gang(const GangTurn& turn, const std::stop_token& stop);
     bool place_together(const GangTurn& turn, const std::vector<const GpuPod*>& pods,
                         const std::stop_token& stop);
@@ -137,6 +141,7 @@ private:
     kube_client::EventRecorder events_;
     ReleasedPods released_;
     VolumeWatch volumes_;
+    Preemptor preemptor_;
     kube_client::Informer nodes_;
     kube_client::Informer pods_;
     std::jthread thread_;  // last: it uses all the others

@@ -116,6 +116,7 @@ Meaning meaning_of(const Values& values) {
         {"privileged", privileged},
         {"webhook", values.webhook},
         {"placement", values.webhook && values.placement},
+        {"placement_preemption", values.webhook && values.placement && values.placement_preemption},
         {"controller_monitor",
          values.webhook && values.placement && (values.service_monitor || values.pod_monitor)},
         {"controller_args", !values.webhook_client_ca.empty() || values.placement},
@@ -182,6 +183,8 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
             {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
             {"webhook", ".Values.controller.enabled"},
             {"placement", "and .Values.controller.enabled .Values.placement"},
+            {"placement_preemption",
+             "and .Values.controller.enabled .Values.placement .Values.placementPreemption"},
             {"controller_monitor",
              "and .Values.controller.enabled .Values.placement (or "
              ".Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},

@@ -239,6 +239,14 @@ TEST(Render, PlacementIsAWebhookOfItsOwnForNamespacesThatAskForIt) {
     EXPECT_NE(find(all, "ValidatingAdmissionPolicyBinding", "aliquot-plan"), nullptr);
     EXPECT_EQ(find(render({}), "ValidatingAdmissionPolicy", "aliquot-plan"), nullptr);
     EXPECT_FALSE(check({.webhook = false, .placement = true}));
+    EXPECT_FALSE(check({.placement_preemption = true}));
+    const auto may_evict = [](const Values& some) {
+        const auto rendered = render(some);
+        return to_json(*find(rendered, "ClusterRole", "aliquot-controller"))
+            .contains("pods/eviction");
+    };
+    EXPECT_FALSE(may_evict(values));
+    EXPECT_TRUE(may_evict({.placement = true, .placement_preemption = true}));
 }
 
 TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {

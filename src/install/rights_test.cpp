@@ -15,8 +15,12 @@ constexpr const char* kBegin = "<!-- what is rendered: written by aliquot_instal
 constexpr const char* kEnd = "<!-- end of what is rendered -->\n";
 
 Values all_options() {
-    return {
-        .mps = true, .mig = true, .mig_drain = "evict", .labels = "nodefeature", .placement = true};
+    return {.mps = true,
+            .mig = true,
+            .mig_drain = "evict",
+            .labels = "nodefeature",
+            .placement = true,
+            .placement_preemption = true};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {

@@ -63,6 +63,7 @@ struct Values {
     bool webhook = true;
     bool placement =
         false;  // node and GPU of pods in namespaces that ask for it; needs the webhook
+    bool placement_preemption = false;  // evict pods of a lower priority; needs placement
     unsigned controller_replicas = 2;
     std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address
     std::string webhook_client_ca;  // a ConfigMap with ca.crt; empty: no certificate is asked

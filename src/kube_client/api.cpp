@@ -292,16 +292,20 @@ Outcome<Done> Api::bind(const ObjectKey& pod, std::string_view node, const Write
 }
 
 Outcome<Done> Api::evict(const ObjectKey& pod, std::optional<unsigned> grace_seconds,
-                         const WriteOptions& options) {
+                         const WriteOptions& options, std::string_view uid) {
     WriteOptions write = options;
     write.subresource = "eviction";
     write.field_manager.clear();
     std::string json = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":)" +
                        json_quoted(pod.name) + R"(,"namespace":)" +
                        json_quoted(pod.namespace_name) + "}";
-    if (grace_seconds) {
-        json += R"(,"deleteOptions":{"gracePeriodSeconds":)" + std::to_string(*grace_seconds) + "}";
+    std::string how;
+    if (grace_seconds) how = R"("gracePeriodSeconds":)" + std::to_string(*grace_seconds);
+    if (!uid.empty()) {
+        how += std::string(how.empty() ? "" : ",") + R"("preconditions":{"uid":)" +
+               json_quoted(uid) + "}";
     }
+    if (!how.empty()) json += R"(,"deleteOptions":{)" + how + "}";
     auto body = body_of({.method = "POST",
                          .path = write_path(resources::pods(), pod, write),
                          .body = json + "}",

@@ -186,8 +186,9 @@ public:
 
     /// kTooManyRequests: a PodDisruptionBudget forbids it now (a cause says which); never repeated
     /// by itself.
+    /// uid   kConflict when it is another pod by now; empty: whichever has the name
     Outcome<Done> evict(const ObjectKey& pod, std::optional<unsigned> grace_seconds = {},
-                        const WriteOptions& options = {});
+                        const WriteOptions& options = {}, std::string_view uid = {});
 
     /// The resource of a kind, by discovery (kept for ten minutes; an unknown one asks again).
     /// api_version  "apps/v1"; empty: any group, the one that the server prefers first

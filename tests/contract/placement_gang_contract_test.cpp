@@ -336,6 +336,22 @@ TEST_P(GangContract, OneThatCouldNeverFitStaysWholeAndIsTold) {
     EXPECT_FALSE(is_released("x1"));
 }
 
+TEST_P(GangContract, OneThatAsksForWhatNobodyOfUsServesIsLetGoWhenItIsWhole) {
+    add_node("a", 2, 1, false);
+    const auto controller = start();
+    const auto add = [&](const std::string& name) {
+        Json one = member(name, 2);
+        one["spec"]["containers"][0]["resources"]["limits"] = {{"other.example/gpu", "1"}};
+        create(one);
+    };
+    add("p1");
+    wait_for_a_look(*controller);
+    EXPECT_FALSE(is_released("p1"));
+    add("p2");
+    EXPECT_TRUE(all_released({"p1", "p2"})) << controller->said();
+    EXPECT_FALSE(plan_of("p1"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Api, GangContract,
                          testing::Values(KubeParam{"simulated", simulated_kube_world},
                                          KubeParam{"real", real_kube_world}),

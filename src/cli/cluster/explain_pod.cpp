@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "base/time_text.h"
 #include "cli/cluster/placement_books.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
@@ -19,6 +20,7 @@ using Json = nlohmann::ordered_json;
 using scheduling::Decision;
 using scheduling::GpuPod;
 
+constexpr std::chrono::minutes kLeastRun{10};  // --placement-preemption-least-run
 constexpr char kAsks[] = "aliquot.dev/placement=enabled";
 
 struct ExplainPodOptions {
@@ -37,6 +39,7 @@ struct PodStory {
     scheduling::DeviceUnits granted;
     std::vector<scheduling::NearMiss> misses;
     std::optional<GangPicture> gang;
+    std::optional<scheduling::Preemption> preemption;  // what the controller may do for it
 };
 
 void add_plan(const GpuPod& pod, PodStory& story) {
@@ -72,7 +75,7 @@ constexpr char kIfItStays[] =
 /// It is placed together with others.
 void tell_gang(const GpuPod& pod, PodStory& story) {
     const scheduling::GangTurn& turn = story.gang->turn;
-    story.what = story.gang->why();
+    story.what = story.gang->why().substr(turn.name.size() + std::string_view(": ").size());
     story.misses = story.gang->misses;
     if (story.gang->decision.kind == Decision::Kind::kNever) {
         story.advice =
@@ -116,6 +119,18 @@ void tell_gated(PlacementPicture& picture, const GpuPod& pod, unsigned top, PodS
     if (decision.kind == Decision::Kind::kNever)
         story.advice = "no node could take it, were it empty: ask for less, or add such a node";
     story.misses = picture.books.near_misses(pod, top);
+    const auto now = std::chrono::system_clock::now();
+    story.preemption =
+        picture.books.preemption_for(pod, {.bound_before = rfc3339(now - kLeastRun)});
+}
+
+std::string preemption_text(const scheduling::Preemption& preemption) {
+    if (preemption.victims.empty()) return "not needed: pods leave " + preemption.node;
+    std::string names;
+    for (const GpuPod& one : preemption.victims)
+        names += (names.empty() ? "" : ", ") + one.full_name();
+    return "with --placement-preemption the controller would evict " + names + " from " +
+           preemption.node;
 }
 
 PodStory story_of(PlacementPicture& picture, const GpuPod& pod, unsigned top) {
@@ -149,6 +164,7 @@ std::string fate_of(const GangPicture& gang, const GpuPod& pod, std::string& nod
         if (ask[i]->uid != pod.uid) continue;
         node = gang.decision.targets.size() > i ? gang.decision.targets[i].node : std::string();
         if (gang.has_room()) return "fits";
+        if (gang.decision.kind == Decision::Kind::kNotServed) return "not served";
         return gang.decision.fits.size() > i && gang.decision.fits[i] ? "would fit" : "no room";
     }
     return ask.empty() ? "waits" : "comes after them";
@@ -191,6 +207,7 @@ void print_story(Context& context, const GpuPod& pod, const PodStory& story) {
     }
     line("State", story.state + ": " + story.what);
     line("GPUs", units_text(story.granted));
+    if (story.preemption) line("Preempts", preemption_text(*story.preemption));
     line("Fix", story.advice);
     if (!story.targets.empty()) {
         context.out << '\n';
@@ -228,12 +245,18 @@ Json story_json(const GpuPod& pod, const PodStory& story) {
                 {"halfPlaced", story.gang->turn.is_half_placed},
                 {"pods", std::move(pods)}};
     }
+    Json preemption;
+    if (story.preemption) {
+        Json victims = Json::array();
+        for (const GpuPod& one : story.preemption->victims) victims.push_back(one.full_name());
+        preemption = {{"node", story.preemption->node}, {"pods", std::move(victims)}};
+    }
     return {{"pod", pod.full_name()},        {"node", pod.node},
             {"asks", asked_text(pod)},       {"created", pod.created},
             {"state", story.state},          {"what", story.what},
             {"fix", story.advice},           {"granted", story.granted},
             {"choices", std::move(targets)}, {"nearMisses", std::move(misses)},
-            {"gang", std::move(gang)}};
+            {"gang", std::move(gang)},       {"preemption", std::move(preemption)}};
 }
 
 void explain_pod(Context& context, const ExplainPodOptions& words) {

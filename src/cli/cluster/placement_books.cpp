@@ -88,8 +88,12 @@ void add_volume_rules(kube_client::Api& api, const ClusterOptions& words,
 PlacementPicture::PlacementPicture(kube_client::Api& api) : gangs(scheduling::gang_objects(api)) {}
 
 std::string GangPicture::why() const {
-    const std::string what = !turn.ask.empty() ? decision.why : turn.why;
-    return turn.name + ": " + (has_room() && !turn.ask.empty() ? "there is room for it" : what);
+    if (turn.ask.empty()) return turn.name + ": " + turn.why;
+    if (has_room()) return turn.name + ": there is room for it, the controller places it next";
+    if (decision.kind == scheduling::Decision::Kind::kNotServed)
+        return turn.name +
+               ": no agent of Aliquot serves what it asks for; the controller lets it go";
+    return turn.name + ": " + decision.why;
 }
 
 std::optional<GangPicture> gang_of(PlacementPicture& picture, const scheduling::GpuPod& pod,

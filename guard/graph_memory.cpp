@@ -2,6 +2,7 @@
 #include "guard/graph_memory.h"
 
 #include "guard/exports.h"
+#include "guard/figures.h"
 #include "guard/graphs.h"
 #include "guard/memory.h"
 
@@ -10,14 +11,24 @@ namespace {
 
 /// What graphs hold of one device.
 struct Books {
-    std::uint64_t base;       // bytes that the driver said
-    std::uint64_t started;    // bytes of all launches and uploads that wanted new memory
-    std::uint64_t completed;  // and of those that have returned
-    std::uint64_t mark;       // `completed` when the driver was asked
-    std::uint64_t charged;    // in the ledger
-    std::uint64_t backed;     // bytes of executable graphs that have run since...
-    std::uint32_t trims;      // ...this trim
+    std::uint64_t base;             // bytes that the driver said
+    std::uint64_t started;          // bytes of all launches and uploads that wanted new memory
+    std::uint64_t completed;        // and of those that have returned
+    std::uint64_t mark;             // `completed` when the driver was asked
+    std::uint64_t charged;          // in the ledger
+    std::uint64_t again_started;    // bytes of all runs that were to find theirs
+    std::uint64_t again_completed;  // and of those that have returned
+    std::uint64_t again_mark;       // `again_completed` when the driver was asked
+    std::uint64_t fallen;           // by which `base` has become less while such were under way
+    std::uint64_t question;         // number of the last that was put to the driver
+    std::uint64_t answered;         // the newest that `base` and `mark` are from
+    std::uint64_t backed;           // bytes of executable graphs that have run since...
+    std::uint32_t trims;            // ...this trim
 };
+
+/// Runs of an executable graph that are under way, in its record's `context`: those that are charged
+/// count 1, those that were to find their memory this.
+constexpr std::uint64_t kRunAgain = std::uint64_t{1} << 32;
 
 constexpr unsigned kDeepest = 32;  // of graphs in graphs
 constexpr std::size_t kFewNodes = 64;
@@ -54,12 +65,30 @@ void add(Records& records, std::uint64_t key, std::uint64_t bytes, unsigned plac
 /// Under the lock.
 void charge(unsigned place) {
     Books& books = g_books[place];
-    const std::uint64_t now = books.base + (books.started - books.mark);
+    const std::uint64_t again = books.again_started - books.again_mark;
+    const std::uint64_t most =
+        books.base + (books.started - books.mark) + (again < books.fallen ? again : books.fallen);
+    // A run that is under way may be in the answer already: it is not charged twice.
+    const std::uint64_t known = books.charged > books.base ? books.charged : books.base;
+    const std::uint64_t now = most < known ? most : known;
     if (now > books.charged)
         g_ledger.force(place, now - books.charged, Part::kTracked);
     else if (now < books.charged)
         g_ledger.shrink(place, books.charged - now, Part::kTracked);
     books.charged = now;
+}
+
+/// Under the lock: what the driver said, when so much was completed.
+void take_answer(Books& books, std::uint64_t reserved, std::uint64_t completed,
+                 std::uint64_t again_completed) {
+    books.mark = completed;
+    books.again_mark = again_completed;
+    if (reserved < books.base)
+        books.fallen += books.base - reserved;
+    else
+        books.fallen = less(books.fallen, reserved - books.base);
+    if (books.again_started == books.again_mark) books.fallen = 0;
+    books.base = reserved;
 }
 
 unsigned place_of_location(const CUmemLocation& location) {
@@ -159,9 +188,13 @@ void settle_graph_memory() {
         const CUdevice device = is_noted(place) ? device_of_place(place) : -1;
         if (device < 0) continue;
         std::uint64_t completed = 0;
+        std::uint64_t again_completed = 0;
+        std::uint64_t question = 0;
         {
             const ThreadLocked locked(g_lock);
             completed = g_books[place].completed;
+            again_completed = g_books[place].again_completed;
+            question = ++g_books[place].question;
         }
         cuuint64_t reserved = 0;
         if (g_driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
@@ -169,9 +202,11 @@ void settle_graph_memory() {
             continue;
         const ThreadLocked locked(g_lock);
         Books& books = g_books[place];
+        // An answer that another thread was slow to bring is not the state any more.
+        if (question < books.answered) continue;
+        books.answered = question;
         if (reserved < books.base) note_graph_trim();
-        books.base = reserved;
-        books.mark = completed;
+        take_answer(books, reserved, completed, again_completed);
         charge(place);
     }
 }
@@ -180,8 +215,8 @@ void drop_graph_memory(unsigned place) {
     note_graph_trim();
     const ThreadLocked locked(g_lock);
     Books& books = g_books[place];
-    books.base = 0;
-    books.mark = books.completed;
+    take_answer(books, 0, books.completed, books.again_completed);
+    books.answered = ++books.question;
     charge(place);
 }
 
@@ -239,23 +274,38 @@ GraphDemand take_exec(CUgraphExec exec) {
 
 bool begin_graph(CUgraphExec exec) {
     GraphDemand demand = {};
+    std::uint64_t runs[abi::kRegionDevices] = {};  // what is added to the record's
     bool any = false;
+    bool fresh = false;
     for (unsigned place = 0; place < abi::kRegionDevices; ++place) {
         Record record;
         if (!is_noted(place) || !g_execs.look(key_of(exec, place), record)) continue;
+        any = true;
         const ThreadLocked locked(g_lock);
         // One that has run keeps its memory until it is trimmed, where each has its own.
-        const Books& books = g_books[place];
-        if (record.extra == g_trims.load() && books.base >= books.backed) continue;
-        demand.bytes[place] = record.bytes;
-        any = true;
+        Books& books = g_books[place];
+        const bool again = record.extra == g_trims.load() && books.base >= books.backed;
+        runs[place] = again ? kRunAgain : 1;
+        if (again)
+            books.again_started += record.bytes;
+        else
+            demand.bytes[place] = record.bytes;
+        fresh = fresh || !again;
     }
     if (!any) return true;
-    if (!begin_exec(demand, true)) return false;
-    for (unsigned place = 0; place < abi::kRegionDevices; ++place)
-        if (demand.bytes[place] != 0)
-            g_execs.update(key_of(exec, place), [](Record& record) { ++record.context; });
-    return true;
+    const bool granted = !fresh || begin_exec(demand, true);
+    for (unsigned place = 0; place < abi::kRegionDevices; ++place) {
+        if (runs[place] == 0) continue;
+        std::uint64_t bytes = 0;
+        g_execs.update(key_of(exec, place), [&](Record& record) {
+            if (granted) record.context += runs[place];
+            bytes = record.bytes;
+        });
+        if (granted || runs[place] != kRunAgain) continue;
+        const ThreadLocked locked(g_lock);
+        g_books[place].again_completed += bytes;
+    }
+    return granted;
 }
 
 void end_graph(CUgraphExec exec, bool success) {
@@ -263,10 +313,13 @@ void end_graph(CUgraphExec exec, bool success) {
     for (unsigned place = 0; place < abi::kRegionDevices; ++place) {
         if (!is_noted(place)) continue;
         std::uint64_t begun = 0;
+        std::uint64_t again = 0;
         std::uint64_t first = 0;
         g_execs.update(key_of(exec, place), [&](Record& record) {
-            begun = record.context != 0 ? record.bytes : 0;
-            if (record.context != 0) --record.context;
+            const bool fresh = record.context % kRunAgain != 0;
+            begun = fresh ? record.bytes : 0;
+            again = !fresh && record.context != 0 ? record.bytes : 0;
+            record.context -= fresh ? 1 : again != 0 ? kRunAgain : 0;
             if (!success) return;
             first = record.extra != trims ? record.bytes : 0;
             record.extra = trims;
@@ -276,6 +329,7 @@ void end_graph(CUgraphExec exec, bool success) {
         if (books.trims != trims) books.backed = 0;
         books.trims = trims;
         books.completed += begun;
+        books.again_completed += again;
         books.backed += first;
     }
     settle_graph_memory();

@@ -44,7 +44,7 @@ bool refuse_uncounted(std::uint64_t bytes) {
     return !open;
 }
 
-void release(const Record& record, std::uint64_t stream) {
+void release(const Record& record, std::uint64_t key, std::uint64_t stream) {
     switch (record.kind) {
         case Kind::kMemory:
         case Kind::kArray:
@@ -54,7 +54,7 @@ void release(const Record& record, std::uint64_t stream) {
             g_ledger.shrink(record.place, record.bytes, Part::kManaged);
             break;
         case Kind::kPool:
-            give_back_to_pool(record.extra, record.bytes, stream);
+            give_back_to_pool(record.extra, key, record.bytes, stream);
             break;
         default:
             break;
@@ -119,7 +119,7 @@ CUresult give_back(std::uint64_t key, Call call, std::uint64_t stream = 0) {
     const CUresult result = call();
     if (!known) return result;
     if (result == CUDA_SUCCESS)
-        release(record, stream);
+        release(record, key, stream);
     else
         g_memory.put(key, record);
     return result;

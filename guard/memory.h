@@ -23,7 +23,7 @@ bool reserve(unsigned place, std::uint64_t bytes, Part part = Part::kTracked);
 
 /// Gives back what one record stands for.
 /// stream   stream_key() of the one in which it was freed; 0: of none
-void release(const Record& record, std::uint64_t stream = 0);
+void release(const Record& record, std::uint64_t key = 0, std::uint64_t stream = 0);
 
 /// For memory of a device that has no place in the ledger, whose table of devices is full: it would be
 /// counted nowhere. Remarks and logs it.

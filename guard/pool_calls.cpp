@@ -54,6 +54,7 @@ std::uint32_t meet_pool(CUmemoryPool pool, unsigned place) {
 struct Wanted {
     CUdeviceptr* pointer;
     std::uint64_t bytes;
+    CUmemoryPool handle;
     std::uint32_t pool;
     unsigned place;
     std::uint64_t stream;  // stream_key()
@@ -63,7 +64,8 @@ struct Wanted {
 template <class Call>
 CUresult allocate_granted(const Wanted& wanted, std::uint64_t reserved, Call call) {
     const CUresult result = call();
-    allocated_in_pool(wanted.pool, reserved, wanted.bytes, wanted.stream, result == CUDA_SUCCESS);
+    allocated_in_pool(wanted.pool, reserved, wanted.bytes, wanted.stream,
+                      result == CUDA_SUCCESS ? wanted.pointer : nullptr);
     if (result != CUDA_SUCCESS) return result;
     Record record;
     record.kind = Kind::kPool;
@@ -71,7 +73,7 @@ CUresult allocate_granted(const Wanted& wanted, std::uint64_t reserved, Call cal
     record.place = static_cast<std::uint8_t>(wanted.place);
     record.bytes = wanted.bytes;
     if (!g_memory.add(*wanted.pointer, record)) {
-        give_back_to_pool(wanted.pool, wanted.bytes, 0);
+        give_back_to_pool(wanted.pool, *wanted.pointer, wanted.bytes, 0);
         g_ledger.remark(wanted.place, abi::kRemarkTableFull);
     }
     return result;
@@ -82,17 +84,23 @@ CUresult allocate_granted(const Wanted& wanted, std::uint64_t reserved, Call cal
 /// returns  false: it has not; the pointer is what it was
 template <class Call, class Free>
 bool allocate_again(const Wanted& wanted, Call call, Free free, CUresult& result) {
-    if (!reuse_in_pool(wanted.pool, wanted.bytes, wanted.stream)) return false;
+    if (!may_have_again(wanted.pool, wanted.bytes, wanted.stream, true)) return false;
+    const PoolKept kept(wanted.handle);
+    settle_pool(wanted.pool);
+    const std::uint64_t held = held_by_pool(wanted.pool);
+    if (!may_have_again(wanted.pool, wanted.bytes, wanted.stream, kept.would_keep(held)))
+        return false;
     const CUdeviceptr before = *wanted.pointer;
     result = allocate_granted(wanted, 0, call);
     settle_pool(wanted.pool);
+    const bool grown = held_by_pool(wanted.pool) > held;
     const std::uint64_t limit = g_ledger.device(wanted.place).memory_limit();
-    if (result != CUDA_SUCCESS || limit == 0 || g_ledger.used(wanted.place) <= limit) return true;
-    distrust_pool(wanted.pool);
+    if (result != CUDA_SUCCESS || !grown || g_ledger.used(wanted.place) <= limit) return true;
+    distrust_pools();
     Record record;
     g_memory.take(*wanted.pointer, record);
     free(*wanted.pointer);
-    give_back_to_pool(wanted.pool, wanted.bytes, 0);
+    give_back_to_pool(wanted.pool, *wanted.pointer, wanted.bytes, 0);
     *wanted.pointer = before;
     return false;
 }
@@ -143,9 +151,9 @@ CUresult allocate_on_stream(CUdeviceptr* dptr, std::uint64_t wanted, CUstream st
         const bool uncounted = where.place == kUnplaced && refuse_uncounted(wanted);
         return uncounted ? CUDA_ERROR_OUT_OF_MEMORY : call();
     }
-    return allocate(
-        {dptr, (wanted + 511) / 512 * 512, index, where.place, stream_key(stream, per_thread)},
-        call, free);
+    return allocate({dptr, (wanted + 511) / 512 * 512, pool, index, where.place,
+                     stream_key(stream, per_thread)},
+                    call, free);
 }
 
 template <class Call>
@@ -262,7 +270,10 @@ GUARD_EXPORT(cuMemPoolDestroy) CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 GUARD_EXPORT(cuMemPoolTrimTo) CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
     const bool ours = guarded();
     const Inside inside;
-    const CUresult result = g_driver.cuMemPoolTrimTo(pool, minBytesToKeep);
+    const CUresult result = [&] {
+        const PoolKept others(nullptr);
+        return g_driver.cuMemPoolTrimTo(pool, minBytesToKeep);
+    }();
     if (ours && inside && result == CUDA_SUCCESS) settle_pools();
     return result;
 }
@@ -271,7 +282,10 @@ GUARD_EXPORT(cuMemPoolSetAttribute)
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
     const bool ours = guarded();
     const Inside inside;
-    const CUresult result = g_driver.cuMemPoolSetAttribute(pool, attribute, value);
+    const CUresult result = [&] {
+        const PoolKept others(nullptr);
+        return g_driver.cuMemPoolSetAttribute(pool, attribute, value);
+    }();
     if (ours && inside && result == CUDA_SUCCESS) settle_pools();
     return result;
 }

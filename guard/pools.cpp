@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/pools.h"
 
+#include "guard/freed_blocks.h"
 #include "guard/graphs.h"
 #include "guard/lane.h"
 #include "guard/memory.h"
@@ -8,13 +9,6 @@
 
 namespace aliquot::guard {
 namespace {
-
-/// A block that a stream has freed, and may have again without waiting for anybody.
-struct Freed {
-    std::uint64_t stream;  // stream_key(); 0: a free place
-    std::uint64_t bytes;
-};
-constexpr unsigned kFreed = 16;
 
 struct Pool {
     CUmemoryPool handle;      // nullptr: destroyed, or a free place
@@ -24,20 +18,20 @@ struct Pool {
     std::uint64_t started;    // what all allocations that were begun may have made it grow
     std::uint64_t completed;  // and those that have returned
     std::uint64_t mark;       // `completed` when the driver was asked
+    std::uint64_t question;   // number of the last that was put to the driver
+    std::uint64_t answered;   // the newest that `base` and `mark` are from
     std::uint64_t charged;    // in the ledger
-    Freed freed[kFreed];
-    std::uint64_t stream;  // that has allocated from it; 0: none
-    std::uint32_t next_freed;
+    FreedBlocks freed;
+    std::uint64_t stream;       // that has allocated from it; 0: none
     std::uint32_t asking;       // threads that use the handle now
     std::uint32_t next_unused;  // + 1; of a free place
     std::uint8_t place;
     bool used;
     bool closed;  // its handle is being destroyed
     bool charges;
-    bool tells;       // the driver knows what it holds
-    bool resting;     // its device was reset: not asked before it is used again
-    bool mixed;       // several streams have: one may be given what another freed
-    bool distrusted;  // what a stream freed is not given to it again
+    bool tells;    // the driver knows what it holds
+    bool resting;  // its device was reset: not asked before it is used again
+    bool mixed;    // several streams have: one may be given what another freed
 
     /// The most that it can hold: everything begun after the driver was asked may be new.
     [[nodiscard]] std::uint64_t most() const { return base + (started - mark); }
@@ -48,14 +42,17 @@ constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;
 constexpr std::uint64_t kBetween = 10'000'000;
 
 ThreadLock g_lock;  // for the table; the ledger's lock may be taken inside
+ThreadLock g_kept;  // what pools keep is not given up meanwhile; g_lock may be taken inside
 Pool* g_pools;
 std::uint64_t g_granule = kChunk;  // pools of this driver grow by this, or by multiples...
 bool g_told = false;               // ...as far as one of them has told
 constinit Records g_by_handle;
 std::atomic<std::uint32_t> g_made{0};  // places ever used
 std::uint32_t g_unused = 0;            // + 1
+bool g_distrusted = false;             // what a stream freed is not given to it again
 std::atomic<bool> g_changed{false};
 std::atomic<std::uint64_t> g_settled_ns{0};
+std::atomic<std::uint64_t> g_waits{0};  // for the device, since there are pools
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
     return (bytes + unit - 1) / unit * unit;
@@ -105,24 +102,6 @@ void drop_if_over(std::uint32_t index) {
     g_unused = index + 1;
 }
 
-/// Under the lock: what streams have freed is only there while the pool has it all.
-void check_freed(Pool& pool) {
-    std::uint64_t sum = 0;
-    for (const Freed& freed : pool.freed) sum += freed.bytes;
-    if (pool.base >= pool.live + sum) return;
-    for (Freed& freed : pool.freed) freed = Freed{};
-}
-
-/// Under the lock: the smallest block of a stream's that is large enough; nullptr: none.
-Freed* best_of(Pool& pool, std::uint64_t bytes, std::uint64_t stream) {
-    Freed* best = nullptr;
-    for (Freed& freed : pool.freed)
-        if (freed.stream == stream && freed.bytes >= bytes &&
-            (best == nullptr || freed.bytes < best->bytes))
-            best = &freed;
-    return best;
-}
-
 /// Bytes that pools of this device keep beyond what is in use.
 std::uint64_t spare_of(unsigned place) {
     const ThreadLocked locked(g_lock);
@@ -133,14 +112,19 @@ std::uint64_t spare_of(unsigned place) {
     return spare;
 }
 
-/// The handle of a pool that can be asked, until asked(); nullptr: not this one.
-CUmemoryPool askable(std::uint32_t index, std::uint64_t& completed) {
+/// What the driver is asked about one pool, until asked().
+struct Question {
+    CUmemoryPool handle;  // nullptr: not this one
+    std::uint64_t completed;
+    std::uint64_t number;
+};
+Question ask(std::uint32_t index) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    completed = pool.completed;
-    if (!pool.used || !pool.charges || pool.resting || pool.closed) return nullptr;
-    if (pool.handle != nullptr) ++pool.asking;
-    return pool.handle;
+    if (!pool.used || !pool.charges || pool.resting || pool.closed || pool.handle == nullptr)
+        return {};
+    ++pool.asking;
+    return {pool.handle, pool.completed, ++pool.question};
 }
 void asked(std::uint32_t index) {
     const ThreadLocked locked(g_lock);
@@ -184,28 +168,39 @@ PoolPlace place_of_pool(std::uint32_t pool) {
 }
 
 void settle_pool(std::uint32_t index) {
-    std::uint64_t completed = 0;
-    CUmemoryPool handle = askable(index, completed);
+    const Question question = ask(index);
     cuuint64_t reserved = 0;
-    if (handle == nullptr) return;
-    const CUresult result =
-        g_driver.cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+    if (question.handle == nullptr) return;
+    const CUresult result = g_driver.cuMemPoolGetAttribute(
+        question.handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
     --pool.asking;
     if (result != CUDA_SUCCESS) return;
-    if (pool.handle != handle || pool.resting) return;
+    if (pool.handle != question.handle || pool.resting) return;
+    // An answer that another thread was slow to bring is not the state any more.
+    if (question.number < pool.answered) return;
+    pool.answered = question.number;
     pool.tells = pool.tells || reserved != 0;
     g_told = g_told || reserved != 0;
     while (reserved % g_granule != 0 && g_granule > kPage) g_granule /= 2;
+    const std::uint64_t before = pool.base;
     pool.base = pool.tells ? reserved : pool.live;
-    pool.mark = completed;
-    charge(pool, pool.most());
-    check_freed(pool);
+    pool.mark = question.completed;
+    // A call that is under way may be in the answer already: it is not charged twice.
+    const std::uint64_t known = pool.base > pool.charged ? pool.base : pool.charged;
+    charge(pool, pool.most() < known ? pool.most() : known);
+    // What streams have freed is only there while the pool gives nothing up, and has it all.
+    if (pool.base < before || pool.base < pool.live + pool.freed.bytes()) pool.freed.clear();
     if (pool.base == 0) {
         pool.stream = 0;
         pool.mixed = false;
     }
+}
+
+std::uint64_t held_by_pool(std::uint32_t index) {
+    const ThreadLocked locked(g_lock);
+    return g_pools[index].base;
 }
 
 void close_pool(std::uint32_t index) {
@@ -263,15 +258,14 @@ std::uint64_t reserve_in_pool(std::uint32_t index, std::uint64_t bytes, bool tig
 }
 
 void allocated_in_pool(std::uint32_t index, std::uint64_t reserved, std::uint64_t bytes,
-                       std::uint64_t stream, bool success) {
+                       std::uint64_t stream, const CUdeviceptr* pointer) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
     pool.completed += reserved;
-    if (success) {
+    if (pointer != nullptr) {
         pool.mixed = pool.mixed || (pool.stream != 0 && pool.stream != stream);
         pool.stream = stream;
-        // The driver may have given it what the stream had freed.
-        if (Freed* best = reserved == 0 ? nullptr : best_of(pool, bytes, stream)) *best = Freed{};
+        pool.freed.take(*pointer, bytes);
         pool.live += bytes;
         ++pool.pointers;
         pool.resting = false;
@@ -279,31 +273,47 @@ void allocated_in_pool(std::uint32_t index, std::uint64_t reserved, std::uint64_
     g_changed.store(true, std::memory_order_relaxed);
 }
 
-bool reuse_in_pool(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream) {
+bool may_have_again(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream,
+                    bool through_waits) {
     const ThreadLocked locked(g_lock);
-    Pool& pool = g_pools[index];
-    Freed* best = best_of(pool, bytes, stream);
-    if (best == nullptr || pool.distrusted || pool.mixed) return false;
-    best->bytes -= bytes;
-    if (best->bytes == 0) *best = Freed{};
-    return true;
+    const Pool& pool = g_pools[index];
+    const std::uint64_t waits = through_waits ? 0 : g_waits.load(std::memory_order_relaxed);
+    return !g_distrusted && !pool.mixed && pool.freed.has(bytes, stream, waits);
 }
 
-void distrust_pool(std::uint32_t index) {
+void distrust_pools() {
     const ThreadLocked locked(g_lock);
-    g_pools[index].distrusted = true;
+    g_distrusted = true;
 }
 
-void give_back_to_pool(std::uint32_t index, std::uint64_t bytes, std::uint64_t stream) {
+void give_back_to_pool(std::uint32_t index, std::uint64_t address, std::uint64_t bytes,
+                       std::uint64_t stream) {
     const ThreadLocked locked(g_lock);
     if (index >= g_made.load(std::memory_order_relaxed)) return;
     Pool& pool = g_pools[index];
     if (!pool.used || pool.pointers == 0) return;
     pool.live = bytes < pool.live ? pool.live - bytes : 0;
     --pool.pointers;
-    if (stream != 0) pool.freed[pool.next_freed++ % kFreed] = Freed{stream, bytes};
+    if (stream != 0)
+        pool.freed.add(address, bytes, stream, g_waits.load(std::memory_order_relaxed));
     drop_if_over(index);
     g_changed.store(true, std::memory_order_relaxed);
+}
+
+PoolKept::PoolKept(CUmemoryPool pool) : pool_(pool) {
+    g_kept.lock();
+    cuuint64_t all = ~cuuint64_t{0};
+    raised_ = pool != nullptr &&
+              g_driver.cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                             &threshold_) == CUDA_SUCCESS &&
+              g_driver.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all) ==
+                  CUDA_SUCCESS;
+}
+
+PoolKept::~PoolKept() {
+    if (raised_)
+        g_driver.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold_);
+    g_kept.unlock();
 }
 
 void settle_pools() {
@@ -321,6 +331,8 @@ bool has_changed_pools() {
 }
 
 void note_synchronised() {
+    if (g_made.load(std::memory_order_relaxed) != 0)
+        g_waits.fetch_add(1, std::memory_order_relaxed);
     if (!has_changed_pools()) return;
     if (kernel::now_ns() - g_settled_ns.load(std::memory_order_relaxed) >= kBetween) settle_pools();
 }
@@ -330,8 +342,8 @@ bool squeeze(unsigned place) {
     if (g_captures.load(std::memory_order_relaxed) != 0) return false;
     if (current_place() == place) g_driver.cuCtxSynchronize();
     for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i) {
-        std::uint64_t completed = 0;
-        CUmemoryPool handle = askable(i, completed);
+        const ThreadLocked kept(g_kept);
+        CUmemoryPool handle = ask(i).handle;
         if (handle == nullptr) continue;
         if (place_of_pool(i).place == place) g_driver.cuMemPoolTrimTo(handle, 0);
         asked(i);
@@ -354,8 +366,9 @@ void drop_pools(unsigned place) {
         pool.pointers = 0;
         pool.base = 0;
         pool.mark = pool.completed;
+        pool.answered = ++pool.question;
         pool.resting = true;
-        for (Freed& freed : pool.freed) freed = Freed{};
+        pool.freed.clear();
         charge(pool, pool.most());
         drop_if_over(i);
     }
@@ -363,6 +376,7 @@ void drop_pools(unsigned place) {
 
 void forget_pools() {
     g_lock.forget();
+    g_kept.forget();
     g_by_handle.forget();
     if (g_pools != nullptr) kernel::unmap(g_pools, kMost * sizeof(Pool));
     g_pools = nullptr;

@@ -28,6 +28,8 @@ struct PoolPlace {
 PoolPlace place_of_pool(std::uint32_t pool);
 /// The pool is to be destroyed: what it holds is known exactly now, and later only from its frees.
 void settle_pool(std::uint32_t pool);
+/// Bytes that it held when it was last settled.
+std::uint64_t held_by_pool(std::uint32_t pool);
 /// Its handle must not be used any more: waits until nobody is asking the driver about it, and nobody
 /// will, unless it is reopened.
 void close_pool(std::uint32_t pool);
@@ -44,15 +46,38 @@ bool may_reuse(std::uint32_t pool, std::uint64_t bytes);
 /// returns  how much it may take; 0: over the limit
 std::uint64_t reserve_in_pool(std::uint32_t pool, std::uint64_t bytes, bool tight = false);
 /// The call that `reserved` was for has returned.
+/// pointer  what it was given; nullptr: it failed
 void allocated_in_pool(std::uint32_t pool, std::uint64_t reserved, std::uint64_t bytes,
-                       std::uint64_t stream, bool success);
-/// Takes from the books a block that this stream has freed, so that the driver needs no more memory.
-/// Only in a pool that no other stream uses.
-bool reuse_in_pool(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream);
+                       std::uint64_t stream, const CUdeviceptr* pointer);
+/// Whether this stream has freed a block that is large enough, so that the driver needs no more
+/// memory. Only in a pool that no other stream uses.
+/// through_waits  also one that it has freed before the last wait for the device, at which the driver
+///                gives up what a pool keeps beyond its threshold
+bool may_have_again(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream,
+                    bool through_waits);
 /// The driver took new memory all the same: not relied upon again.
-void distrust_pool(std::uint32_t pool);
+void distrust_pools();
 /// A pointer was freed in this stream; the memory stays with the pool until the driver gives it up.
-void give_back_to_pool(std::uint32_t pool, std::uint64_t bytes, std::uint64_t stream);
+void give_back_to_pool(std::uint32_t pool, std::uint64_t address, std::uint64_t bytes,
+                       std::uint64_t stream);
+
+/// While it lives, the pool keeps all that it has: no wait of another thread releases any, and nobody
+/// has it trimmed. One at a time in the process; those who trim pools or set what they keep wait for
+/// it with a null pool.
+class PoolKept {
+public:
+    explicit PoolKept(CUmemoryPool pool);
+    ~PoolKept();
+    /// Whether it would have kept so much through a wait without us.
+    [[nodiscard]] bool would_keep(std::uint64_t bytes) const { return threshold_ >= bytes; }
+    PoolKept(const PoolKept&) = delete;
+    PoolKept& operator=(const PoolKept&) = delete;
+
+private:
+    CUmemoryPool pool_;
+    cuuint64_t threshold_ = 0;  // that the program has set
+    bool raised_ = false;
+};
 
 /// Asks the driver what each pool, and the memory of graphs, really holds.
 void settle_pools();

@@ -28,6 +28,11 @@ void check_sums(unsigned gpu) {
     CHECK_GE(view.peak(gpu), view.used(gpu));
 }
 
+void check_peak(std::uint64_t limit, unsigned gpu) {
+    if (environment("ALIQUOT_GUARD_KIT_FOREIGN").empty())
+        CHECK_LE(LedgerView::read().peak(gpu), limit);
+}
+
 void check_physical(std::uint64_t limit, unsigned gpu) {
     CHECK_LE(physical_used(gpu), physical_base(gpu) + limit);
 }

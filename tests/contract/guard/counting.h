@@ -12,6 +12,8 @@ std::uint64_t counted(unsigned gpu = 0);
 
 /// Fails unless the ledger's total of a GPU is the sum of its slots.
 void check_sums(unsigned gpu = 0);
+/// The books never said more than this.
+void check_peak(std::uint64_t limit, unsigned gpu = 0);
 
 /// Fails when the driver itself says that more is used than `limit` since physical_base().
 void check_physical(std::uint64_t limit, unsigned gpu = 0);

@@ -164,8 +164,8 @@ std::map<std::string, std::string> GuardWorld::environment() const {
     words["ALIQUOT_GUARD_KIT_DRIVER_FOLDER"] = scratch_.path() / "driver";
     words["ALIQUOT_GUARD_KIT_PLUGIN"] = fs::path(ALIQUOT_TEST_DIR) / "libguard-plugin.so";
     words["ALIQUOT_GUARD_KIT_GPUS"] = std::to_string(settings_.gpus);
-    if (const std::string scale = named("ALIQUOT_GUARD_KIT_SCALE"); !scale.empty())
-        words["ALIQUOT_GUARD_KIT_SCALE"] = scale;
+    for (const char* const name : {"ALIQUOT_GUARD_KIT_SCALE", "ALIQUOT_GUARD_KIT_SEED"})
+        if (const std::string value = named(name); !value.empty()) words[name] = value;
     if (node_ && !node_->gpus().empty())
         words["ALIQUOT_GUARD_KIT_UUIDS"] = hex_of(node_->gpus()[0].uuid);
     if (settings_.memory != "none") words["ALIQUOT_GUARD_MEMORY"] = settings_.memory;

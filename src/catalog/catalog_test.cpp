@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "catalog/drivers.h"
@@ -67,6 +68,13 @@ TEST(GpuModels, AreFoundByTheWordsPeopleUse) {
     EXPECT_EQ(key_of("rtx-pro-server-6000"), "rtx-pro-6000");
     EXPECT_EQ(key_of("NVIDIA RTX 6000 Ada Generation"), "rtx-6000-ada");
     EXPECT_EQ(key_of("a100-40"), "a100-40");
+    EXPECT_EQ(key_of("NVIDIA GeForce RTX 3060 Laptop GPU"), "rtx-3060-laptop");
+    EXPECT_EQ(key_of("NVIDIA-GeForce-RTX-4090-Laptop-GPU-SHARED"), "rtx-4090-laptop");
+    EXPECT_EQ(key_of("rtx-4090-mobile"), "rtx-4090-laptop");
+    EXPECT_EQ(key_of("3080 Laptop 16GB"), "rtx-3080-laptop-16");
+    EXPECT_EQ(key_of("NVIDIA GeForce GTX 1070 Laptop GPU"), "gtx-1070");
+    EXPECT_EQ(key_of("RTX 3090 Laptop"), "?")
+        << "there is none, and later laptops have less memory";
     EXPECT_EQ(key_of(""), "?");
     EXPECT_EQ(key_of("NVIDIA"), "?");
     EXPECT_EQ(key_of("mi300x"), "?");
@@ -205,6 +213,30 @@ TEST(GpuInstances, AreFoundByType) {
     EXPECT_EQ(find_gpu_instance("g6f.large")->gpu_count, 0U);
     EXPECT_EQ(find_gpu_instance("t3.micro"), nullptr);
     EXPECT_EQ(nearest_gpu_instance("g4dn.2xlarg"), "g4dn.2xlarge");
+}
+
+TEST(MigSlices, AreFoundAsPeopleAndLabelsNameThem) {
+    struct Row {
+        std::string_view text, model, profile;
+    };
+    constexpr std::array<Row, 9> kRows{{{"a100-80 1g.10gb", "a100-80", "1g.10gb"},
+                                        {"A100 MIG 3g.20gb", "a100-40", "3g.20gb"},
+                                        {"a100 3g.40gb", "a100-80", "3g.40gb"},
+                                        {"H100 1g.10gb+me", "h100", "1g.10gb+me"},
+                                        {"NVIDIA-A100-SXM4-80GB-MIG-2g.20gb", "a100-80", "2g.20gb"},
+                                        {"mig-1g.5gb", "a100-40", "1g.5gb"},
+                                        {"1g.10gb", "a100-40", "1g.10gb"},
+                                        {"l4 1g.5gb", "", "1g.5gb"},
+                                        {"mystery 1g.5gb", "", "1g.5gb"}}};
+    for (const Row& row : kRows) {
+        const MigSlice slice = find_mig_slice(row.text);
+        ASSERT_NE(slice.profile, nullptr) << row.text;
+        EXPECT_EQ(slice.profile->name, row.profile) << row.text;
+        EXPECT_EQ(slice.model == nullptr ? "" : slice.model->key, row.model) << row.text;
+    }
+    for (const std::string_view none : {"", "a100", "mig", "-", "a100 9g.99gb", "1g.10gb a100 x"}) {
+        EXPECT_EQ(find_mig_slice(none).profile, nullptr) << none;
+    }
 }
 
 }  // namespace

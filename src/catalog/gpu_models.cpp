@@ -17,10 +17,12 @@ constexpr std::size_t kLongestName = 128;
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
+constexpr std::string_view kLaptop = "laptop";
+
 bool is_noise(std::string_view word) {
-    constexpr std::array<std::string_view, 14> kNoise{
-        "nvidia", "tesla",       "geforce", "gpu",  "gpus",    "graphics", "card",
-        "cards",  "corporation", "shared",  "cuda", "desktop", "laptop",   "generation"};
+    constexpr std::array<std::string_view, 13> kNoise{
+        "nvidia", "tesla",       "geforce", "gpu",  "gpus",    "graphics",  "card",
+        "cards",  "corporation", "shared",  "cuda", "desktop", "generation"};
     return std::ranges::find(kNoise, word) != kNoise.end();
 }
 
@@ -106,6 +108,7 @@ std::string plain_gpu_name(std::string_view text) {
     std::string plain;
     std::string word;
     const auto take = [&plain, &word] {
+        if (word == "mobile") word = kLaptop;
         if (!is_noise(word)) plain += without_unit(word);
         word.clear();
     };
@@ -134,7 +137,14 @@ const GpuModel* find_gpu_model(std::string_view text) {
     for (std::size_t i = 0; i < all.models.size(); ++i) {
         if (is_spelling_with_memory(all.entries[i], all.models[i], plain)) return &all.models[i];
     }
-    return nullptr;
+    // Up to Turing a laptop has the memory of the card of that name; later ones are in the table.
+    const std::size_t laptop = plain.find(kLaptop);
+    if (laptop == std::string::npos) return nullptr;
+    const std::string desktop = plain.substr(0, laptop) + plain.substr(laptop + kLaptop.size());
+    const GpuModel* const card = find_gpu_model(desktop);
+    const bool same =
+        card != nullptr && (card->architecture == "Pascal" || card->architecture == "Turing");
+    return same ? card : nullptr;
 }
 
 const GpuModel* find_gpu_model(std::string_view text, unsigned memory_mib) {

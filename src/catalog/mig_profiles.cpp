@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "catalog/embedded.h"
 #include "catalog/table.h"
 
@@ -72,6 +73,45 @@ const MigProfile* find_mig_profile(const GpuModel& model, std::string_view name)
         if (same_letters(with_points(profile.name), wanted)) return &profile;
     }
     return nullptr;
+}
+
+MigSlice find_mig_slice(std::string_view text) {
+    constexpr std::size_t kLongest = 128;
+    const std::string words = lower(text.substr(0, kLongest));
+    // "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", and "mig 1g.10gb" in words.
+    std::size_t at = std::min(words.find_last_of(" -") + 1, words.size());
+    const std::string named = words.substr(at);
+    MigSlice slice;
+    const auto names = [&named](const MigProfile& one) {
+        return with_points(one.name) == with_points(named);
+    };
+    for (const MigProfile& one : all_profiles()) {
+        const bool less = slice.profile == nullptr || one.memory_gib < slice.profile->memory_gib;
+        if (names(one) && less) slice.profile = &one;
+    }
+    if (slice.profile == nullptr) return slice;
+    while (at > 0 && (words[at - 1] == ' ' || words[at - 1] == '-')) --at;
+    if (words.substr(0, at).ends_with("mig")) at -= std::string_view("mig").size();
+    while (at > 0 && (words[at - 1] == ' ' || words[at - 1] == '-')) --at;
+    const GpuModel* const card = find_gpu_model(words.substr(0, at));
+    if (at > 0 && card == nullptr) return slice;
+    // "a100" is the one with 40 GB, and 1g.10gb of the one with 80 GB may be meant.
+    const std::string_view stem =
+        at == 0 ? std::string_view() : card->key.substr(0, card->key.find('-'));
+    const MigProfile* const least = slice.profile;
+    const auto takes = [&](const GpuModel& model) {
+        const auto profiles = mig_profiles(model);
+        const auto found = std::ranges::find_if(profiles, names);
+        if (found == profiles.end()) return false;
+        if (at == 0 && found->memory_gib > least->memory_gib) return false;
+        slice = {&*found, &model};
+        return true;
+    };
+    if (at > 0 && takes(*card)) return slice;
+    for (const GpuModel& model : gpu_models()) {
+        if (model.key.starts_with(stem) && takes(model)) break;
+    }
+    return slice;
 }
 
 std::string mig_resource(const MigProfile& profile) {

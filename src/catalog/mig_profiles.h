@@ -41,6 +41,15 @@ std::span<const MigProfile> mig_profiles(const GpuModel& model);
 /// one. nullptr when there is none.
 const MigProfile* find_mig_profile(const GpuModel& model, std::string_view name);
 
+/// A slice as people name it: "a100-80 1g.10gb", "H100 MIG 3g.40gb", "1g.10gb".
+struct MigSlice {
+    const MigProfile* profile = nullptr;  // null: no slice is named
+    const GpuModel* model = nullptr;      // that has it; the one with least memory if none is named
+};
+
+/// The model is null where a GPU is named that has no such slice or is not known.
+MigSlice find_mig_slice(std::string_view text);
+
 /// The extended resource of a profile under strategy mixed: "nvidia.com/mig-1g.10gb.me".
 std::string mig_resource(const MigProfile& profile);
 

@@ -22,15 +22,23 @@ bool is_variant(std::string_view word) {
     return std::ranges::find(kNoise, word) != kNoise.end();
 }
 
+/// "2506" of "Mistral-Small-3.2-24B-Instruct-2506": the month of a release.
+bool is_month(std::string_view word) {
+    constexpr std::size_t kDigits = 4;
+    return word.size() == kDigits && word[0] == '2' && std::ranges::all_of(word, is_digit) &&
+           word.substr(2) >= "01" && word.substr(2) <= "12";
+}
+
 /// Letters and digits only, without the maker and the words that say nothing of the size.
-std::string plain(std::string_view name) {
+/// months   whether the month of a release counts
+std::string plain(std::string_view name, bool months = true) {
     constexpr std::size_t kLongest = 128;
     name = name.substr(0, kLongest);
     name.remove_prefix(name.find_last_of('/') + 1);  // npos + 1 is 0
     std::string result;
     std::string word;
-    const auto take = [&result, &word] {
-        if (!is_variant(word)) result += word;
+    const auto take = [&result, &word, months] {
+        if (!is_variant(word) && (months || !is_month(word))) result += word;
         word.clear();
     };
     for (const char c : name) {
@@ -111,12 +119,14 @@ const Known& known() {
 std::span<const KnownModel> known_models() { return known().models; }
 
 const KnownModel* find_known_model(std::string_view name) {
-    const std::string wanted = plain(name);
-    if (wanted.empty()) return nullptr;
     const Known& all = known();
-    for (std::size_t i = 0; i < all.models.size(); ++i) {
-        const auto& spellings = all.spellings[i];
-        if (std::ranges::find(spellings, wanted) != spellings.end()) return &all.models[i];
+    for (const bool months : {true, false}) {
+        const std::string wanted = plain(name, months);
+        if (wanted.empty()) return nullptr;
+        for (std::size_t i = 0; i < all.models.size(); ++i) {
+            const auto& spellings = all.spellings[i];
+            if (std::ranges::find(spellings, wanted) != spellings.end()) return &all.models[i];
+        }
     }
     return nullptr;
 }

@@ -46,6 +46,15 @@ TEST(KnownModels, HaveSpellingsOfTheirOwnAndACompleteShape) {
     }
 }
 
+TEST(KnownModels, AreFoundWithTheMonthOfTheirRelease) {
+    EXPECT_EQ(find_known_model("mistralai/Mistral-Small-3.2-24B-Instruct-2506")->key,
+              "mistral-small-24b");
+    EXPECT_EQ(find_known_model("meta-llama/Llama-4-Scout-17B-16E-Instruct")->key, "llama-4-scout");
+    // A release with a shape of its own is found by its own name.
+    EXPECT_EQ(find_known_model("Qwen/Qwen3-30B-A3B-Instruct-2507")->key, "qwen3-coder-30b-a3b");
+    EXPECT_EQ(find_known_model("mistral-small-24b-2513"), nullptr) << "no month";
+}
+
 TEST(KnownImages, AreFoundByTheirNameNotTheirTagOrDigest) {
     EXPECT_EQ(find_known_image("ghcr.io/remsky/kokoro-fastapi-gpu:v0.2.2")->memory_gib, 2);
     EXPECT_EQ(find_known_image("localhost:5000/x/faster-whisper-server:latest-cuda")->word,

@@ -13,6 +13,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "catalog/mig_profiles.h"
 #include "document/yaml.h"
 #include "sizing/text.h"
 
@@ -277,6 +278,12 @@ Result<GpuPool> parse_gpu(std::string_view text) {
             return Error{ErrorCode::kNotFound,
                          "'" + std::string(found->what.substr(0, 100)) +
                              "' is a file and no GPU; --workloads or --from-manifests takes files"};
+        }
+        if (catalog::find_mig_slice(found->what).profile != nullptr) {
+            return Error{ErrorCode::kUnsupported,
+                         "'" + std::string(found->what.substr(0, 100)) +
+                             "' is a MIG slice; the plan cuts slices by itself: name the GPU, such "
+                             "as 'a100-80'"};
         }
         const auto near = catalog::nearest_gpu_model(found->what);
         return Error{ErrorCode::kNotFound,

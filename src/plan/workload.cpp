@@ -130,6 +130,16 @@ private:
         return 0;
     }
 
+    /// 8192 or 128k.
+    double tokens(const Value& value) {
+        constexpr double kMost = 1e8;
+        const auto thousands = parse_number<double>(sizing::token_count(value.scalar));
+        if (value.is_string() && thousands && *thousands >= 1 && *thousands <= kMost) {
+            return *thousands;
+        }
+        return number("ctx", value, 1, kMost);
+    }
+
     /// "2Gi", "512Mi", or a number of GiB.
     double gib(const std::string& key, const Value& value) {
         constexpr double kMost = 100'000;
@@ -226,7 +236,7 @@ private:
         if (key == "image") image_ = text(key, value);
         if (key == "model") model_ = text(key, value);
         if (key == "quant") quant_ = &value;
-        if (key == "ctx") load_.context = number(key, value, 1, 1e8);
+        if (key == "ctx") load_.context = tokens(value);
         if (key == "batch") load_.batch = number(key, value, 1, kMost);
         if (key == "duty") read_duty(value);
         if (key == "rps") rps_ = number(key, value, 0, kMost);

@@ -35,12 +35,51 @@ bool fits(const ModelShape& shape, const Load& load, double usable_gib) {
 std::string smaller_format(const ModelShape& shape, Load load, const catalog::GpuModel& model,
                            double usable_gib) {
     const double now = bytes_per_parameter(load.dtype);
+    const bool trains = load.task != Task::kInference;
     for (const Dtype dtype : {Dtype::kFp16, Dtype::kFp8, Dtype::kInt8, Dtype::kInt4}) {
         load.dtype = dtype;
         if (bytes_per_parameter(dtype) > now || !format_problem(model, load).empty()) continue;
+        if (trains && dtype != Dtype::kFp16)
+            continue;  // LoRA and QLoRA are other kinds of training
         if (fits(shape, load, usable_gib)) return std::string(to_text(dtype));
     }
     return {};
+}
+
+/// What of the load has to be less so that it fits: the context, the batch, or the kind of training.
+std::string smaller_load(const ModelShape& shape, const Load& load, double usable_gib) {
+    constexpr double kStep = 256;
+    const bool trains = load.task != Task::kInference;
+    std::vector<std::string> ways;
+    Load tried = load;
+    if (load.context > kStep && (shape.has_cache() || (trains && shape.layers > 0))) {
+        const double tokens = largest(load.context - 1, [&](double context) {
+            tried.context = context;
+            return fits(shape, tried, usable_gib);
+        });
+        const double told = std::floor(tokens / kStep) * kStep;
+        if (told >= kStep) ways.push_back("with " + decimal_text(told, 0) + " tokens");
+    }
+    tried = load;
+    const double batch = largest(load.batch - 1, [&](double count) {
+        tried.batch = count;
+        return fits(shape, tried, usable_gib);
+    });
+    if (batch >= 1) ways.push_back("at batch " + decimal_text(batch, 0));
+    tried = load;
+    for (const Task task : {Task::kTrainLora, Task::kTrainQlora}) {
+        if (load.task == Task::kInference || load.task == Task::kTrainQlora || load.task == task)
+            continue;
+        tried.task = task;
+        if (!fits(shape, tried, usable_gib)) continue;
+        ways.emplace_back(task == Task::kTrainLora ? "with LoRA" : "with QLoRA");
+        break;
+    }
+    std::string text;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 == ways.size() ? " or " : ", ") + ways[i];
+    }
+    return text;
 }
 
 }  // namespace
@@ -60,9 +99,9 @@ std::string format_problem(const catalog::GpuModel& model, const Load& load) {
     return {};
 }
 
-Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model) {
+Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model, Task task) {
     Load load;
-    load.dtype = usual_dtype(shape);
+    load.dtype = task == Task::kInference ? usual_dtype(shape) : Dtype::kBf16;
     const bool too_new = load.dtype == Dtype::kBf16 && !format_problem(model, load).empty();
     return too_new ? Dtype::kFp16 : load.dtype;
 }
@@ -96,6 +135,7 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
     if (fit.count > 1) {
         load.gpus = 1;
         fit.alone_smaller = smaller_format(shape, load, model, fit.usable_gib);
+        fit.alone_less = smaller_load(shape, load, fit.usable_gib);
     }
     load.gpus = fit.count;
     fit.problem = format_problem(model, load);
@@ -103,9 +143,16 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
         fit.smaller = smaller_format(shape, load, model, fit.usable_gib);
     }
     if (fit.problem.empty() && fit.per_gpu_gib > fit.usable_gib) {
+        fit.less = smaller_load(shape, load, fit.usable_gib);
         fit.problem = gib_text(fit.per_gpu_gib) + " needed" +
                       (fit.count > 1 ? " on each of " + std::to_string(fit.count) : "") + ", " +
                       gib_text(fit.usable_gib) + " usable of " + gib_text(fit.gpu_gib);
+    }
+    if (fit.problem.empty() && load.task != Task::kInference && shape.layers == 0) {
+        fit.not_known = true;
+        fit.problem =
+            "activations are most of what it takes and are not in the sum; `aliquot size "
+            "batch` suggests a first batch";
     }
     fit.fits = fit.problem.empty();
     if (!fit.fits || load.task != Task::kInference) return fit;

@@ -24,7 +24,11 @@ struct CardFit {
     double most_batch = 0;    // at the context that was asked for
     double alone_gib = 0;     // what it takes of a single one
     std::string
-        alone_smaller;    // the first number format in which a single one holds it; empty: none
+        alone_smaller;  // the first number format in which a single one holds it; empty: none
+    std::string
+        alone_less;    // "with 8192 tokens or at batch 2": how a single one holds it; empty: not so
+    std::string less;  // the same for those that were asked for
+    bool not_known = false;  // whether it fits: the sum leaves out most of what it takes
     std::string smaller;  // "int8": the first number format that would fit; empty: none, or no need
 };
 
@@ -37,9 +41,10 @@ constexpr double usable_by_a_model(double memory) { return memory * 0.95; }
 /// The formats that fp8 and bf16 need a newer card for: empty, or "bf16 needs compute capability 8.0, ...".
 std::string format_problem(const catalog::GpuModel& model, const Load& load);
 
-/// What a model is loaded in on this card when nobody says: usual_dtype(), and fp16 where bf16 needs a
-/// newer card.
-Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model);
+/// What a model is loaded in on this card when nobody says: usual_dtype(), bf16 to train it, and fp16 where
+/// bf16 needs a newer card.
+Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model,
+                     Task task = Task::kInference);
 
 /// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache; only one for
 /// what serves from a single GPU (encoders, vision, speech, diffusion).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sizing/model.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -16,16 +18,63 @@ namespace {
 // Of a mixture "8x7B" the experts share attention and embeddings: Mixtral has 46.7, not 56.
 constexpr double kExpertShare = 0.84;
 
-struct NamedSize {
-    double parameters = 0;
-    std::string arithmetic;
-};
-
 /// A number at `at` of `text`: "7", "1.5". Moves `at` behind it.
 std::optional<double> read_number(std::string_view text, std::size_t& at) {
     const std::size_t first = at;
     while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
     return parse_number<double>(text.substr(first, at - first));
+}
+
+struct NamedSize {
+    double parameters = 0;
+    double active = 0;  // those that work on a token, of a mixture: "a3b"
+    std::string arithmetic;
+};
+
+/// Whether a name says of what else than text its model makes: its memory is not that of a language model.
+bool is_other_than_text(std::string_view name) {
+    static constexpr std::array<std::string_view, 12> kOtherThanText{
+        "t2v", "i2v",   "ti2v", "t2i",  "tts",  "xtts",
+        "asr", "video", "vae",  "sdxl", "unet", "diffusion"};
+    std::string word;
+    const auto known = [&word] {
+        const bool is = std::ranges::find(kOtherThanText, word) != kOtherThanText.end();
+        word.clear();
+        return is;
+    };
+    for (const char c : name) {
+        if (is_letter(c) || is_digit(c)) {
+            word += lower(c);
+        } else if (known()) {
+            return true;
+        }
+    }
+    return known();
+}
+
+/// "3" of "80b-a3b": billions that work on a token; 0: the name says none.
+double active_in(std::string_view name) {
+    const std::size_t at = lower(name).rfind("-a");
+    if (at == std::string::npos) return 0;
+    std::size_t end = at + 2;
+    const auto value = read_number(name, end);
+    const bool unit = end < name.size() && (name[end] | 0x20) == 'b';
+    const bool ends = unit && (end + 1 == name.size() || !is_letter(name[end + 1]));
+    return value && ends ? *value * kBillion : 0;
+}
+
+/// "17B-16E" tells what works on a token and how many experts there are, not the parameters in all.
+bool tells_experts_only(std::string_view name) {
+    const std::string small = lower(name);
+    for (std::size_t at = small.find("b-"); at != std::string::npos;
+         at = small.find("b-", at + 1)) {
+        std::size_t end = at + 2;
+        const bool number = read_number(small, end).has_value();
+        const bool before = at > 0 && is_digit(small[at - 1]);
+        const bool ends = end + 1 >= small.size() || !is_letter(small[end + 1]);
+        if (before && number && end < small.size() && small[end] == 'e' && ends) return true;
+    }
+    return false;
 }
 
 /// The first "7b", "1.5B", "350m" or "8x7b" that stands as a word of its own.
@@ -51,7 +100,7 @@ std::optional<NamedSize> size_in(std::string_view name) {
         if ((unit != 'b' && unit != 'm') || !ends) continue;
         const double one = *value * (unit == 'b' ? kBillion : kMillion);
         const bool mixture = experts > 1;
-        NamedSize size{mixture ? experts * one * kExpertShare : one, ""};
+        NamedSize size{mixture ? experts * one * kExpertShare : one, active_in(name), ""};
         size.arithmetic = mixture ? decimal_text(experts) + " experts x " +
                                         decimal_text(one / kBillion) + " B x " +
                                         decimal_text(kExpertShare) + " (shared layers)"
@@ -91,7 +140,8 @@ ModelShape shape_like_nearest(std::string_view name, const NamedSize& size) {
     const catalog::KnownModel* nearest = nullptr;
     double least = 0;
     for (const catalog::KnownModel& model : catalog::known_models()) {
-        if (model.kind != "decoder") continue;
+        const bool mixture = model.active_parameters < model.parameters;
+        if (model.kind != "decoder" || (size.active > 0 && !mixture)) continue;
         const double distance = std::abs(std::log(model.parameters / size.parameters));
         if (nearest != nullptr && distance >= least) continue;
         nearest = &model;
@@ -102,7 +152,8 @@ ModelShape shape_like_nearest(std::string_view name, const NamedSize& size) {
     const std::string lent = shape.name;
     shape.name = name;
     shape.parameters = size.parameters;
-    shape.active_parameters = size.parameters;
+    const bool mixture = size.active > 0 && size.active < size.parameters;
+    shape.active_parameters = mixture ? size.active : size.parameters;
     shape.source = "the size in the name; layers and cache as " + lent;
     shape.arithmetic = size.arithmetic;
     shape.certainty = Certainty::kGuessed;
@@ -141,6 +192,18 @@ Result<ModelShape> model_by_name(std::string_view name) {
     };
     if (const catalog::KnownModel* const known = catalog::find_known_model(plain.name)) {
         return formed(shape_of(*known));
+    }
+    const std::string_view reason =
+        is_other_than_text(plain.name) ? ": a model of pictures, video or sound takes memory that "
+                                         "the size in its name does not tell; measure it, and plan "
+                                         "with its memory"
+        : tells_experts_only(plain.name) ? ": its name tells the parameters that work on a token, "
+                                           "not all of them; --config config.json or --safetensors "
+                                           "FILE will do"
+                                         : "";
+    if (!reason.empty()) {
+        return Error{ErrorCode::kNotFound,
+                     "model '" + std::string(name) + "' is not known" + std::string(reason)};
     }
     constexpr double kMostParameters = 1e14;
     const auto size = size_in(plain.name);

@@ -7,6 +7,13 @@ namespace aliquot::sizing {
 
 std::string gib_text(double gib) { return decimal_text(gib) + " GiB"; }
 
+std::string token_count(const std::string& text) {
+    constexpr double kThousand = 1024;
+    if (text.size() < 2 || (text.back() | 0x20) != 'k') return text;
+    const auto number = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
+    return number ? decimal_text(*number * kThousand, 0) : text;
+}
+
 std::string money_text(double usd) { return fixed_text(usd, usd < 1 ? 4 : 2); }
 
 std::optional<double> number_of(const document::Value* node) {

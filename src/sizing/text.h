@@ -12,6 +12,9 @@ namespace aliquot::sizing {
 /// "3.5 GiB".
 std::string gib_text(double gib);
 
+/// "131072" of "128k" or "128K": tokens are counted in 1024. What is no number before a k stays as it is.
+std::string token_count(const std::string& text);
+
 /// Dollars with two digits, four below one: "$0.7520/h" without the unit is "0.7520".
 std::string money_text(double usd);
 

@@ -12,6 +12,7 @@
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "sizing/text.h"
 
 namespace aliquot::cli {
 namespace {
@@ -74,7 +75,7 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
     };
     const auto count = std::ranges::count_if(made.files, wanted);
     if (count == 0) {
-        return fail(context, kCouldNotRun,
+        return fail(context, made.shares.empty() ? kFindings : kCouldNotRun,
                     "the plan needs no configuration: " + made.recommendation);
     }
     if (format == "nvidia") {
@@ -160,9 +161,10 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
         .add_option("--quant", words.quant, "Number format of its weights",
                     "FORMAT (fp32, bf16, fp16, fp8, int8, int4, q4_k_m ...)")
         ->needs(model);
-    command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS")
+    command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS (8192, 128k)")
         ->needs(model)
-        ->range(1U, 100'000'000U);
+        ->range(1U, 100'000'000U)
+        ->transform(sizing::token_count);
     command.add_option("--batch", words.batch, "Concurrent requests", "N")
         ->needs(model)
         ->range(1U, 1'000'000U);

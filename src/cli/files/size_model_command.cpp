@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "base/units.h"
+#include "catalog/mig_profiles.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
 #include "command_line/command.h"
@@ -35,7 +36,7 @@ struct ModelOptions {
     std::string cache_dtype = "fp16";
     std::string train;
     std::string optimizer = "adam";
-    std::string checkpointing = "full";
+    std::string checkpointing;  // empty: none for an encoder, full for others
     double context = 0;
     double batch = 1;
     unsigned gpus = 0;
@@ -97,7 +98,9 @@ Result<sizing::Load> load_of(const ModelOptions& words, const sizing::ModelShape
     if (words.optimizer == "adam8bit") load.optimizer = sizing::Optimizer::kAdam8bit;
     if (words.optimizer == "sgd") load.optimizer = sizing::Optimizer::kSgdMomentum;
     if (words.optimizer == "adafactor") load.optimizer = sizing::Optimizer::kAdafactor;
-    if (words.checkpointing == "none") load.checkpointing = sizing::Checkpointing::kNone;
+    const bool encoder = shape.kind == "encoder";
+    if (words.checkpointing == "none" || (words.checkpointing.empty() && encoder))
+        load.checkpointing = sizing::Checkpointing::kNone;
     if (words.checkpointing == "selective") load.checkpointing = sizing::Checkpointing::kSelective;
     load.context = words.context;
     load.batch = words.batch;
@@ -123,11 +126,13 @@ Value option_node(const sizing::GpuOption& option) {
 /// A card that one has, and whether the model runs on it.
 struct Card {
     plan::GpuPool pool;
+    std::string name;  // of the model, or of a slice of it: "a100-80 1g.10gb"
+    bool slice = false;
     sizing::CardFit fit;
 };
 
 Value card_node(const Card& card) {
-    Value node = make_mapping({{"gpu", card.pool.model->key},
+    Value node = make_mapping({{"gpu", card.name},
                                {"count", card.fit.count},
                                {"fits", card.fit.fits},
                                {"gpu_memory_gib", make_number(card.fit.gpu_gib, 2)},
@@ -136,7 +141,10 @@ Value card_node(const Card& card) {
     append(node, "needed_on_one_gib", make_number(card.fit.alone_gib, 2));
     if (!card.fit.alone_smaller.empty()) append(node, "one_would_do_in", card.fit.alone_smaller);
     if (!card.fit.problem.empty()) append(node, "problem", card.fit.problem);
+    if (card.fit.not_known) append(node, "not_known", true);
     if (!card.fit.smaller.empty()) append(node, "would_fit_in", card.fit.smaller);
+    if (!card.fit.alone_less.empty()) append(node, "one_would_do", card.fit.alone_less);
+    if (!card.fit.less.empty()) append(node, "would_fit", card.fit.less);
     if (card.fit.most_context > 0) {
         append(node, "most_context_tokens", make_number(card.fit.most_context, 0));
     }
@@ -149,17 +157,19 @@ void print_card(std::ostream& out, const Card& card, const sizing::ModelShape& s
                 const sizing::Load& load, const sizing::Need& need, bool told) {
     const sizing::CardFit& fit = card.fit;
     if (fit.count > 1 && card.pool.count == 1 && !told) {
-        out << "one " << card.pool.model->key
-            << " does not hold it: " << sizing::gib_text(fit.alone_gib) << " needed, "
-            << sizing::gib_text(fit.usable_gib) << " usable of " << sizing::gib_text(fit.gpu_gib);
+        out << "one " << card.name << " does not hold it: " << sizing::gib_text(fit.alone_gib)
+            << " needed, " << sizing::gib_text(fit.usable_gib) << " usable of "
+            << sizing::gib_text(fit.gpu_gib);
         if (!fit.alone_smaller.empty()) out << "; in " << fit.alone_smaller << " it does";
+        if (!fit.alone_less.empty()) out << "; " << fit.alone_less << " it does";
         out << '\n';
     }
-    out << (fit.count > 1 ? std::to_string(fit.count) + " x " : "") << card.pool.model->key << " ("
+    out << (fit.count > 1 ? std::to_string(fit.count) + " x " : "") << card.name << " ("
         << sizing::gib_text(fit.gpu_gib) << "): ";
     if (!fit.fits) {
-        out << "does not fit: " << fit.problem;
+        out << (fit.not_known ? "not known whether it fits: " : "does not fit: ") << fit.problem;
         if (!fit.smaller.empty()) out << "; in " << fit.smaller << " it fits";
+        if (!fit.less.empty()) out << "; " << fit.less << " it fits";
         out << '\n';
         return;
     }
@@ -236,22 +246,42 @@ void print_text(Context& context, const sizing::ModelShape& shape, const sizing:
     if (!choice.cheaper.empty()) out << "cheaper " << choice.cheaper << '\n';
 }
 
-/// The GPUs of --gpu as those that one has; nothing without --gpu. A number format that nobody told is that
+plan::GpuPool pool_of(const catalog::MigSlice& slice) {
+    plan::GpuPool pool;
+    pool.model = slice.model;
+    return pool;
+}
+
+/// The GPUs of --gpu as those that one has, or a slice of one; nothing without --gpu. A number format that nobody told is that
 /// of the card.
 Result<std::optional<Card>> card_of(const ModelOptions& words, const sizing::ModelShape& shape,
                                     sizing::Load& load) {
     std::optional<Card> card;
     if (words.gpu.empty()) return card;
-    auto pool = plan::parse_gpu(words.gpu);
+    const catalog::MigSlice slice = catalog::find_mig_slice(words.gpu);
+    if (slice.profile != nullptr && slice.model == nullptr) {
+        return Error{ErrorCode::kNotFound, "--gpu: '" + words.gpu +
+                                               "': no GPU of that name has this slice; aliquot mig "
+                                               "plan --gpu MODEL tells those that it has"};
+    }
+    auto pool = slice.profile == nullptr ? plan::parse_gpu(words.gpu)
+                                         : Result<plan::GpuPool>(pool_of(slice));
     if (!pool) return std::move(pool).error().during("--gpu");
-    if (words.dtype.empty() && words.train.empty()) {
-        load.dtype = sizing::usual_dtype_on(shape, *pool->model);
+    if (words.dtype.empty()) {
+        load.dtype = sizing::usual_dtype_on(shape, *pool->model, load.task);
     }
     constexpr unsigned kMost = 8;
-    const unsigned most = words.gpus > 0 ? words.gpus : pool->count > 1 ? pool->count : kMost;
-    auto fit = fit_card(shape, load, *pool->model, memory_mib(*pool) / kMibPerGib, most);
+    unsigned most = words.gpus > 0 ? words.gpus : pool->count > 1 ? pool->count : kMost;
+    double gib = memory_mib(*pool) / kMibPerGib;
+    std::string name(pool->model->key);
+    if (slice.profile != nullptr) {
+        most = 1;  // a model is not parted over slices
+        gib = slice.profile->memory_gib;
+        name.append(" ").append(slice.profile->name);
+    }
+    auto fit = fit_card(shape, load, *pool->model, gib, most);
     if (!fit) return std::move(fit).error();
-    card = Card{*std::move(pool), *std::move(fit)};
+    card = Card{*std::move(pool), std::move(name), slice.profile != nullptr, *std::move(fit)};
     return card;
 }
 
@@ -272,7 +302,7 @@ void estimate(Context& context, const ModelOptions& words) {
     const auto card = card_of(words, *shape, *load);
     if (!card) return fail(context, kUsage, card.error().message);
     if (*card) host.gpu = (*card)->pool.model->key;
-    const bool listed = !*card || (*card)->pool.unlisted == nullptr;
+    const bool listed = !*card || ((*card)->pool.unlisted == nullptr && !(*card)->slice);
     const auto choice =
         listed ? choose_gpus(*shape, *load, host) : Result<sizing::GpuChoice>(sizing::GpuChoice{});
     sizing::Load shown = *load;
@@ -301,8 +331,11 @@ void add_load(command_line::Command& command, ModelOptions& words) {
         "ships, else bf16",
         "FORMAT (fp32, bf16, fp16, fp8, int8, int4, nvfp4, q4_k_m, q8_0 ..., shipped)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache", "FORMAT");
-    command.add_option("--ctx", words.context, "Context in tokens; 4096 unless told", "TOKENS")
-        ->range(1.0, 1e8);
+    command
+        .add_option("--ctx", words.context, "Context in tokens; 4096 unless told",
+                    "TOKENS (8192, 128k)")
+        ->range(1.0, 1e8)
+        ->transform(sizing::token_count);
     command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time", "N")
         ->range(1.0, 1e6);
     command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
@@ -312,7 +345,8 @@ void add_load(command_line::Command& command, ModelOptions& words) {
                     "adam|adam8bit|sgd|adafactor")
         ->one_of({"adam", "adam8bit", "sgd", "adafactor"});
     command
-        .add_option("--checkpointing", words.checkpointing, "Of activations", "none|selective|full")
+        .add_option("--checkpointing", words.checkpointing,
+                    "Of activations; none for an encoder unless told", "none|selective|full")
         ->one_of({"none", "selective", "full"});
     command.add_option("--zero", words.zero, "ZeRO stage over several GPUs", "0..3")->range(0U, 3U);
     command
@@ -344,8 +378,10 @@ void add_size_model(command_line::Command& size, Context& context) {
     add_load(*command, *words);
     command->add_option("--gpus", words->gpus, "Only this many", "1|2|4|8")
         ->one_of({"1", "2", "4", "8"});
-    command->add_option("--gpu", words->gpu, "The GPU that you have, or a size (24GiB)",
-                        "[N x] MODEL");
+    command->add_option(
+        "--gpu", words->gpu,
+        "The GPU that you have, a MIG slice of it (\"a100-80 1g.10gb\"), or a size (24GiB)",
+        "[N x] MODEL");
     command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
         ->one_of({"aws", "azure", "gcp"});
     command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU", "CORES")

@@ -30,6 +30,8 @@ struct PlacementWorld {
     kube_client::Api& api;
     const kube_client::Elector& elector;
     std::function<http::Instant()> now;
+    std::function<std::chrono::steady_clock::time_point()> monotonic =
+        std::chrono::steady_clock::now;
 };
 
 }  // namespace aliquot::controller

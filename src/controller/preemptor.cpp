@@ -33,8 +33,8 @@ std::set<std::string> shared_namespaces(const std::vector<scheduling::GpuPod>& p
     return shared;
 }
 
-std::set<std::string> uids_of(std::map<std::string, std::chrono::steady_clock::time_point>& pods) {
-    const auto now = std::chrono::steady_clock::now();
+std::set<std::string> uids_of(std::map<std::string, std::chrono::steady_clock::time_point>& pods,
+                              std::chrono::steady_clock::time_point now) {
     std::erase_if(pods, [&](const auto& one) { return one.second < now; });
     std::set<std::string> uids;
     for (const auto& [uid, until] : pods) uids.insert(uid);
@@ -44,19 +44,20 @@ std::set<std::string> uids_of(std::map<std::string, std::chrono::steady_clock::t
 }  // namespace
 
 scheduling::PreemptionRules Preemptor::rules_for(const scheduling::GpuPod& pod) {
+    const auto now = world_.monotonic();
     const auto seeker = seekers_.find(pod.uid);
-    const bool took_too_long = seeker != seekers_.end() && seeker->second.kept_until &&
-                               *seeker->second.kept_until < Steady::now();
+    const bool took_too_long =
+        seeker != seekers_.end() && seeker->second.kept_until && *seeker->second.kept_until < now;
     return {.bound_before = rfc3339(world_.now() - options_.preemption_least_run),
-            .spared = uids_of(spared_),
-            .leaving = uids_of(evicted_),
+            .spared = uids_of(spared_, now),
+            .leaving = uids_of(evicted_, now),
             .await_leaving = !took_too_long};
 }
 
 std::set<std::string> Preemptor::holders(const std::function<bool(const std::string& uid)>& waits) {
     std::erase_if(seekers_, [&](const auto& one) { return !waits(one.first); });
     std::set<std::string> uids;
-    const auto now = Steady::now();
+    const auto now = world_.monotonic();
     for (const auto& [uid, seeker] : seekers_) {
         if (seeker.keeps_node(now)) uids.insert(uid);
     }
@@ -64,7 +65,7 @@ std::set<std::string> Preemptor::holders(const std::function<bool(const std::str
 }
 
 bool Preemptor::are_too_many() const {
-    const auto now = Steady::now();
+    const auto now = world_.monotonic();
     const auto keeping = std::count_if(seekers_.begin(), seekers_.end(),
                                        [&](const auto& one) { return one.second.keeps_node(now); });
     return static_cast<std::size_t>(keeping) >= kMostSeekers;
@@ -72,7 +73,7 @@ bool Preemptor::are_too_many() const {
 
 void Preemptor::spare(const scheduling::GpuPod& victim, const scheduling::GpuPod& pod,
                       Outcome& outcome, const std::string& why) {
-    spared_[victim.uid] = Steady::now() + kUntilAsked;
+    spared_[victim.uid] = world_.monotonic() + kUntilAsked;
     ++outcome.refused;
     log::info("placement.not_evicted",
               {{"pod", victim.full_name()}, {"for", pod.full_name()}, {"reason", why}});
@@ -115,7 +116,7 @@ bool Preemptor::evict(const scheduling::GpuPod& victim, const scheduling::GpuPod
         return false;
     }
     if (dry_run) return true;
-    evicted_[victim.uid] = Steady::now() + 2 * kUntilGone;
+    evicted_[victim.uid] = world_.monotonic() + 2 * kUntilGone;
     if (is_gone) return true;
     ++outcome.evicted;
     log::info("placement.evicted", {{"pod", victim.full_name()},
@@ -153,7 +154,7 @@ Preemptor::Outcome Preemptor::make_room(const scheduling::GpuPod& pod, schedulin
     if (!seekers_.contains(pod.uid) && are_too_many()) return outcome;
     const auto found = books.preemption_for(pod, rules_for(pod));
     if (!found) return outcome;
-    const auto now = Steady::now();
+    const auto now = world_.monotonic();
     Seeker& seeker = seekers_[pod.uid];
     if (found->victims.empty()) {
         if (!seeker.kept_until) seeker.kept_until = now + kUntilGone;

@@ -27,11 +27,15 @@ protected:
         elector_.step({});
         ASSERT_TRUE(elector_.leads());
         options_.preemption_least_run = std::chrono::seconds{0};
-        scheduling::ServedNode node{.name = "n", .is_open = true};
-        node.cpu_milli = 64'000;
-        node.memory_mib = 64'000;
-        node.gpus = {{"GPU-0", {{kGpu, 1}}}, {"GPU-1", {{kGpu, 1}}}};
-        books_.set_node(node);
+        books_.set_node(node("n", "GPU-0", "GPU-1"));
+    }
+    static scheduling::ServedNode node(const std::string& name, const std::string& first,
+                                       const std::string& second) {
+        scheduling::ServedNode made{.name = name, .is_open = true};
+        made.cpu_milli = 64'000;
+        made.memory_mib = 64'000;
+        made.gpus = {{first, {{kGpu, 1}}}, {second, {{kGpu, 1}}}};
+        return made;
     }
     std::optional<Outcome<Reply>> answer(const Request& request) {
         const std::size_t end = request.path.find("/eviction");
@@ -51,9 +55,10 @@ protected:
         made.devices = {{"main", kGpu, count}};
         return made;
     }
-    void hold(const std::string& name) {
-        GpuPod made = pod(name, 1, 0);
-        made.node = "n";
+    void hold(const std::string& name, const std::string& node = "n", unsigned count = 1,
+              std::int32_t priority = 0) {
+        GpuPod made = pod(name, count, priority);
+        made.node = node;
         made.bound_at = "2026-01-01T00:00:00Z";
         books_.set_pod(made);
     }
@@ -71,8 +76,13 @@ protected:
         api_, clock_, {.lease = {"aliquot-system", "controller"}, .identity = "me"}};
     kube_client::EventRecorder events_{api_, {.controller = "c", .instance = "i"}};
     PlacementOptions options_;
-    Preemptor preemptor_{
-        {api_, elector_, [] { return std::chrono::system_clock::now(); }}, events_, options_};
+    std::chrono::steady_clock::time_point time_{std::chrono::hours{1}};
+    Preemptor preemptor_{{.api = api_,
+                          .elector = elector_,
+                          .now = [] { return std::chrono::system_clock::now(); },
+                          .monotonic = [this] { return time_; }},
+                         events_,
+                         options_};
     scheduling::Books books_;
     GpuPod big_ = pod("big", 2, 10);
     std::vector<std::string> asked_;
@@ -116,6 +126,9 @@ TEST_F(PreemptorTest, EvictsNobodyWhenOneOfThemMayNotGo) {
     refused_ = "may y";
     EXPECT_EQ(make_room().refused, 1U);
     EXPECT_THAT(asked_, ElementsAre("may x", "may y"));
+    EXPECT_EQ(make_room().refused, 0U);
+    time_ += std::chrono::seconds{61};
+    EXPECT_EQ(make_room().refused, 1U) << "a budget may have got room";
 }
 
 TEST_F(PreemptorTest, DoesNotGoOnEvictingWhenOthersTakeTheRoomEachTime) {
@@ -134,6 +147,29 @@ TEST_F(PreemptorTest, DoesNotGoOnEvictingWhenOthersTakeTheRoomEachTime) {
         books_.remove_pod("uid-x" + suffix);
         books_.remove_pod("uid-y" + suffix);
     }
+    time_ += std::chrono::minutes{10};
+    EXPECT_EQ(make_room().evicted, 2U) << "later anew";
+}
+
+TEST_F(PreemptorTest, GivesUpThoseWhoDoNotLeaveInTimeAndTakesOthers) {
+    books_.set_node(node("o", "GPU-2", "GPU-3"));
+    hold("x");
+    hold("y");
+    hold("z", "o", 2, 5);
+    const auto look = [&] {
+        asked_.clear();
+        const auto outcome = make_room();
+        books_.keep_only_for(preemptor_.holders([](const std::string&) { return true; }));
+        return outcome.words;
+    };
+    EXPECT_EQ(look(), "1 of lower priority leaves o for it") << "fewer before lower";
+    time_ += std::chrono::minutes{4};
+    EXPECT_EQ(look(), "pods leave o, then it has room");
+    EXPECT_THAT(asked_, IsEmpty());
+    time_ += std::chrono::minutes{2};
+    EXPECT_EQ(look(), "2 of lower priority leave n for it");
+    EXPECT_THAT(asked_, ElementsAre("may x", "may y", "go x", "go y"));
+    EXPECT_EQ(look(), "pods leave n, then it has room") << "not o again";
 }
 
 TEST_F(PreemptorTest, WhoDoesNotLeadEvictsNobody) {

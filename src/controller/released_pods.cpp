@@ -20,7 +20,7 @@ void ReleasedPods::erase(const std::string& uid) {
 
 /// nullptr: no more of them now.
 ReleasedPods::Remakes* ReleasedPods::remakes_of(const std::string& whose) {
-    const auto now = Steady::now();
+    const auto now = world_.monotonic();
     if (remakes_.size() >= kMostOwners) {
         std::erase_if(remakes_,
                       [&](const auto& one) { return now - one.second.since > kRemakeWindow; });
@@ -93,17 +93,23 @@ void ReleasedPods::complain(const scheduling::GpuPod& pod, const char* reason,
 ReleasedPods::Tended ReleasedPods::tend(const std::stop_token& stop) {
     Tended tended;
     for (const auto& [uid, pod] : pods_) {
-        if (pod.unschedulable.empty() || pod.is_leaving || stuck_.contains(uid)) continue;
+        if (pod.unschedulable.empty() || pod.is_leaving) continue;
+        const bool is_told = stuck_.contains(uid);
+        if (is_told && pod.owner.empty()) continue;
         const auto since = parse_rfc3339(pod.unschedulable_since);
         if (!since || world_.now() - *since < patience_) continue;
         const Outcome outcome = remake(pod, stop);
         if (outcome == Outcome::kRemade) ++tended.remade;
-        if (outcome != Outcome::kNotAnyMore) continue;
+        if (outcome != Outcome::kNotAnyMore || is_told) continue;
         stuck_.insert(uid);
+        const std::string later =
+            pod.owner.empty() ? ""
+                              : "; else it is deleted in some minutes, since " +
+                                    std::to_string(kMostRemakes) + " of its controller's were";
         complain(pod, "PlannedNodesTaken",
                  "none of the nodes planned for this pod has room any more, and Kubernetes does "
                  "not let them be changed now; create the pod again: kubectl delete pod -n " +
-                     pod.name_space + " " + pod.name);
+                     pod.name_space + " " + pod.name + later);
         tended.stuck.push_back(uid);
     }
     return tended;

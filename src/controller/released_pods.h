@@ -18,7 +18,8 @@
 namespace aliquot::controller {
 
 /// Pods that have a plan and no node yet. One that finds none of its nodes free for a while is deleted where a
-/// controller makes it again, which gets other nodes; of another one an Event says what to do. Used by one thread.
+/// controller makes it again, which gets other nodes, for one controller three times in ten minutes; of others an Event says what to do. Used by one
+/// thread.
 class ReleasedPods {
 public:
     struct Dependencies {
@@ -26,6 +27,7 @@ public:
         const kube_client::Elector& elector;
         std::function<http::Instant()> now;
         kube_client::EventRecorder& events;
+        std::function<std::chrono::steady_clock::time_point()> monotonic;
     };
     ReleasedPods(Dependencies dependencies, std::chrono::seconds patience)
         : world_(std::move(dependencies)), patience_(patience) {}
@@ -39,7 +41,7 @@ public:
     struct Tended {
         unsigned remade = 0;  // pods deleted
         std::vector<std::string>
-            stuck;  // uids of those that only a person can help; each told once
+            stuck;  // uids of those that stay, for now or until a person helps; each told once
     };
     /// As the leader.
     Tended tend(const std::stop_token& stop);

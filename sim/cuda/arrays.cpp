@@ -167,6 +167,7 @@ CUresult cuArrayDestroy(CUarray array) {
     if (!valid(array) || array->level) return CUDA_ERROR_INVALID_HANDLE;
     (void)array->device->queue.wait(array->device->queue.end());
     give_back(*array->device, array->address);
+    drop_parts(array->parts);
     objects<CUarray_st>().destroy(array);
     return CUDA_SUCCESS;
 }
@@ -214,6 +215,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
     (void)array->device->queue.wait(array->device->queue.end());
     for (CUarray const level : array->levels) objects<CUarray_st>().destroy(level);
     give_back(*array->device, array->address);
+    drop_parts(array->parts);
     objects<CUmipmappedArray_st>().destroy(array);
     return CUDA_SUCCESS;
 }

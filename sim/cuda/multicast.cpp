@@ -8,6 +8,7 @@
 #include "sim/cuda/driver.h"
 #include "sim/cuda/objects.h"
 #include "sim/cuda/physical.h"
+#include "sim/cuda/ranges.h"
 #include "sim/cuda/trace.h"
 
 using namespace aliquot::sim;
@@ -30,6 +31,21 @@ bool supported(CUdevice ordinal) {
 Physical* object_of(CUmemGenericAllocationHandle handle) {
     Physical* const found = physical_of(handle);
     return found != nullptr && found->multicast ? found : nullptr;
+}
+
+/// Under the lock: what is bound lives as long as it is, and the object.
+CUresult bind(CUmemGenericAllocationHandle handle, std::uint64_t offset, Physical* memory,
+              std::uint64_t memory_offset, std::uint64_t size, unsigned long long flags) {
+    Physical* const object = object_of(handle);
+    if (object == nullptr || memory == nullptr || memory->multicast || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (object->devices < object->devices_wanted) return CUDA_ERROR_ILLEGAL_STATE;
+    const bool inside = offset <= object->bytes && size <= object->bytes - offset &&
+                        memory_offset <= memory->bytes && size <= memory->bytes - memory_offset;
+    if (!inside) return CUDA_ERROR_INVALID_VALUE;
+    ++memory->mappings;
+    object->bound.emplace(offset, memory);
+    return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -72,18 +88,19 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
     called(__func__);
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
     const std::lock_guard lock(physical_mutex());
-    Physical* const object = object_of(handle);
-    Physical* const bound = physical_of(memory);
-    if (object == nullptr || bound == nullptr || bound->multicast || flags != 0) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (object->devices < object->devices_wanted) return CUDA_ERROR_ILLEGAL_STATE;
-    const bool inside = offset <= object->bytes && size <= object->bytes - offset &&
-                        memory_offset <= bound->bytes && size <= bound->bytes - memory_offset;
-    if (!inside) return CUDA_ERROR_INVALID_VALUE;
-    ++bound->mappings;
-    object->bound.emplace(offset, bound);
-    return CUDA_SUCCESS;
+    return bind(handle, offset, physical_of(memory), memory_offset, size, flags);
+}
+
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
+                             CUdeviceptr address, size_t size, unsigned long long flags) {
+    called(__func__);
+    if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
+    const std::lock_guard lock(physical_mutex());
+    const auto range = find_range(address);
+    const bool mapped = range && range->kind == RangeKind::kMapping &&
+                        size <= range->address + range->bytes - address;
+    if (!mapped) return CUDA_ERROR_INVALID_VALUE;
+    return bind(handle, offset, physical_of(range->handle), address - range->address, size, flags);
 }
 
 CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice device, size_t offset,

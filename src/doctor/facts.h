@@ -11,9 +11,9 @@
 
 #include "bundle/tree.h"
 #include "doctor/cluster.h"
-#include "doctor/toml.h"
 #include "document/json.h"
 #include "document/path.h"
+#include "document/toml.h"
 
 namespace aliquot::doctor {
 
@@ -212,7 +212,7 @@ struct RuntimeFacts {
     };
     struct File {
         std::string path;
-        Toml toml;
+        document::Toml toml;
         int version = 1;
         bool effective = false;  // the runtime reads it
     };
@@ -239,7 +239,7 @@ struct RuntimeFacts {
 struct ToolkitFacts {
     std::string version;
     Location version_place;
-    Fact<Toml> config;
+    Fact<document::Toml> config;
     std::string config_path;
     bool on_host = false;        // installed by packages
     bool from_operator = false;  // /usr/local/nvidia/toolkit

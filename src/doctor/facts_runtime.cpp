@@ -246,7 +246,7 @@ void take_docker(const Tree& tree, const std::string& path, RuntimeFacts& runtim
 
 RuntimeFacts::File file_at(const Tree& tree, const std::string& path) {
     RuntimeFacts::File file{.path = path};
-    if (const std::string* const text = tree.text(path)) file.toml = parse_toml(*text);
+    if (const std::string* const text = tree.text(path)) file.toml = document::parse_toml(*text);
     file.version = static_cast<int>(
         parse_number<std::int64_t>(text_at(file.toml.root, {"version"})).value_or(1));
     return file;

@@ -60,7 +60,7 @@ void read_installation(Facts& facts) {
     for (const std::string& path : configs) {
         const std::string* const text = tree.text(path);
         if (text == nullptr) continue;
-        toolkit.config = {State::kOk, parse_toml(*text), {}, {path, 0, ""}};
+        toolkit.config = {State::kOk, document::parse_toml(*text), {}, {path, 0, ""}};
         toolkit.config_path = path;
         break;
     }

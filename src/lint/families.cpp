@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 20> kFamilies{{
+    static constexpr std::array<Family, 25> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -27,6 +27,11 @@ std::span<const Family> families() {
         {"shell", check_shell},
         {"statements", check_statements},
         {"runbooks", check_runbooks},
+        {"forms", check_forms},
+        {"runtimes", check_runtimes},
+        {"runtime_flags", check_runtime_flags},
+        {"queues", check_queues},
+        {"selectors", check_selectors},
     }};
     return kFamilies;
 }

@@ -61,5 +61,10 @@ void check_dockerfiles(const File&, const Set&, const Facts*, Report&);    // DK
 void check_shell(const File&, const Set&, const Facts*, Report&);          // SH
 void check_statements(const File&, const Set&, const Facts*, Report&);     // DOC
 void check_runbooks(const File&, const Set&, const Facts*, Report&);       // DOC02x, SH02x
+void check_forms(const File&, const Set&, const Facts*, Report&);          // FORM
+void check_runtimes(const File&, const Set&, const Facts*, Report&);       // RUN
+void check_runtime_flags(const File&, const Set&, const Facts*, Report&);  // RUN004, RUN005, CI
+void check_queues(const File&, const Set&, const Facts*, Report&);         // KUE, KRP, REF
+void check_selectors(const File&, const Set&, const Facts*, Report&);      // CEL
 
 }  // namespace aliquot::lint

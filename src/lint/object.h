@@ -29,6 +29,7 @@ enum class Role : std::uint8_t {
     kCompose,             // Docker compose
     kKustomization,
     kWorkflow,  // GitHub Actions or the like
+    kToml,      // the configuration of a container runtime, or any other in TOML
     kNothing,   // empty, or nothing that we know
 };
 

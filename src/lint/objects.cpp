@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "document/toml.h"
 #include "k8s/resource_name.h"
 #include "lint/reading.h"
 #include "lint/role.h"
@@ -181,6 +182,18 @@ void Adder::add_parts(const Value& node, int index) {
     }
 }
 
+/// From places of a block's text to places of the file.
+void move_marks(Value& node, const Block& block, int depth) {
+    constexpr int kDeepest = 64;
+    if (depth > kDeepest) return;
+    node.mark = block.place(node.mark);
+    for (Value& item : node.items) move_marks(item, block, depth + 1);
+    for (Value::Entry& entry : node.entries) {
+        entry.first.mark = block.place(entry.first.mark);
+        move_marks(entry.second, block, depth + 1);
+    }
+}
+
 }  // namespace
 
 void read_documents(File& file, int block, const ReadLimits& limits, int depth) {
@@ -207,6 +220,22 @@ void read_documents(File& file, int block, const ReadLimits& limits, int depth) 
             read_enclosed_texts(file, index, limits, depth);
         }
     }
+}
+
+void read_toml(File& file, int block, const ReadLimits& limits) {
+    if (file.objects.size() >= limits.objects) return;
+    const Block& text = file.blocks[static_cast<std::size_t>(block)];
+    if (text.text.find("nvidia") == std::string::npos && !contains(text.text, "containerd")) return;
+    document::Toml toml = document::parse_toml(text.text);
+    if (toml.root.entries.empty()) return;
+    move_marks(toml.root, text, 0);
+    Object object;
+    object.role = Role::kToml;
+    object.block = block;
+    object.broken = !toml.problems.empty();
+    file.nodes.push_back(std::move(toml.root));
+    object.node = &file.nodes.back();
+    file.objects.push_back(std::move(object));
 }
 
 void read_written(File& file, int block, const ReadLimits& limits) {

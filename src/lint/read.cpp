@@ -29,6 +29,8 @@ Language language_of_kind(FileKind kind, std::string_view text) {
             return Language::kPython;
         case FileKind::kHcl:
             return Language::kHcl;
+        case FileKind::kToml:
+            return Language::kToml;
         case FileKind::kPromql:
             return Language::kPromql;
         default:
@@ -52,6 +54,10 @@ void read_any(File& file, int index, const ReadLimits& limits, int depth) {
         case Language::kJson:
             read_comments(file, index);
             read_documents(file, index, limits, depth);
+            return;
+        case Language::kToml:
+            read_comments(file, index);
+            read_toml(file, index, limits);
             return;
         case Language::kShell:
             read_shell(file, index, limits, depth);

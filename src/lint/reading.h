@@ -20,6 +20,8 @@ void read_prose(File& file, const ReadLimits& limits);
 
 /// Objects, pods, images, expressions and enclosed texts of a YAML or JSON block.
 void read_documents(File& file, int block, const ReadLimits& limits, int depth);
+/// The configuration that a block of TOML is; as far as it can be read.
+void read_toml(File& file, int block, const ReadLimits& limits);
 /// Objects that a program writes in its own form: their pods. Texts in them are read with the program.
 void read_written(File& file, int block, const ReadLimits& limits);
 /// Pods of one object.

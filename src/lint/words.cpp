@@ -42,4 +42,24 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
     return best;
 }
 
+std::string_view nearest_key(std::string_view key, const std::vector<std::string_view>& known) {
+    const auto slash = key.find('/');
+    if (slash == std::string_view::npos) return nearest(key, known);
+    const std::string_view domain = key.substr(0, slash + 1);
+    const std::string_view name = key.substr(slash + 1);
+    std::vector<std::string_view> names;
+    for (const std::string_view one : known) {
+        if (one.starts_with(domain)) names.push_back(one.substr(domain.size()));
+    }
+    const std::string_view meant = nearest(name, names);
+    std::vector<std::string_view> domains;
+    for (const std::string_view one : known) {
+        const auto at = one.find('/');
+        if (at == std::string_view::npos) continue;
+        if (!meant.empty() && one.starts_with(domain) && one.substr(at + 1) == meant) return one;
+        if (names.empty() && one.substr(at + 1) == name) domains.push_back(one);
+    }
+    return nearest(key, domains);
+}
+
 }  // namespace aliquot::lint

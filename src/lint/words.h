@@ -28,5 +28,7 @@ using syntax::contains;
 using syntax::contains_word;
 /// The nearest of `known` when it is near enough to be meant; empty: none.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
+/// The same of keys such as "nvidia.com/gpu.product": of two parts one must be right.
+std::string_view nearest_key(std::string_view key, const std::vector<std::string_view>& known);
 
 }  // namespace aliquot::lint

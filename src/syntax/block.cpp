@@ -23,6 +23,8 @@ std::string_view to_text(Language language) {
             return "python";
         case Language::kHcl:
             return "hcl";
+        case Language::kToml:
+            return "toml";
         case Language::kText:
             break;
     }

@@ -23,6 +23,7 @@ enum class Language : std::uint8_t {
     kPromql,
     kPython,
     kHcl,
+    kToml,
     kText,  // anything else
 };
 std::string_view to_text(Language language);
@@ -39,6 +40,7 @@ enum class FileKind : std::uint8_t {
     kShell,
     kPython,
     kHcl,
+    kToml,
     kPromql,
     kOther,  // read as text
 };

@@ -50,7 +50,7 @@ constexpr std::array<Named, 46> kNames{{{"yaml", Language::kYaml},
                                         {"hcl", Language::kHcl},
                                         {"terraform", Language::kHcl},
                                         {"tf", Language::kHcl},
-                                        {"toml", Language::kText},
+                                        {"toml", Language::kToml},
                                         {"ini", Language::kText},
                                         {"go", Language::kText},
                                         {"golang", Language::kText},
@@ -277,7 +277,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         std::string_view end;
         FileKind kind;
     };
-    constexpr std::array<Ending, 27> kEndings{
+    constexpr std::array<Ending, 28> kEndings{
         {{".yaml", FileKind::kYaml},         {".yml", FileKind::kYaml},
          {".tpl", FileKind::kYaml},          {".yaml.gotmpl", FileKind::kYaml},
          {".yaml.tmpl", FileKind::kYaml},    {".yaml.j2", FileKind::kYaml},
@@ -291,7 +291,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
          {".py", FileKind::kPython},         {".tf", FileKind::kHcl},
          {".hcl", FileKind::kHcl},           {".promql", FileKind::kPromql},
          {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst},
-         {".ps1", FileKind::kShell}}};
+         {".ps1", FileKind::kShell},         {".toml", FileKind::kToml}}};
     for (const Ending& one : kEndings) {
         if (has_end(one.end)) return one.kind;
     }

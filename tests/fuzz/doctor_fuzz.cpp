@@ -13,9 +13,9 @@
 #include "bundle/redact.h"
 #include "doctor/judge.h"
 #include "doctor/report.h"
-#include "doctor/toml.h"
 #include "document/json.h"
 #include "document/path.h"
+#include "document/toml.h"
 
 namespace {
 
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             return 0;
         }
         case 'm':
-            (void)parse_toml(text);
+            (void)aliquot::document::parse_toml(text);
             return 0;
         default:
             tree.add_text(kFiles.at(data[0] % kFiles.size()), std::string(text));

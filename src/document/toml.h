@@ -7,7 +7,7 @@
 
 #include "document/value.h"
 
-namespace aliquot::doctor {
+namespace aliquot::document {
 
 /// A TOML text as far as container runtimes use it, read so that a broken line costs only itself.
 struct Toml {
@@ -15,7 +15,7 @@ struct Toml {
         unsigned line = 0;
         std::string message;
     };
-    document::Value root;  // a mapping; tables, inline tables and arrays of tables alike
+    Value root;  // a mapping; tables, inline tables and arrays of tables alike
     std::vector<Problem> problems;
 };
 
@@ -27,6 +27,6 @@ Toml parse_toml(std::string_view text);
 
 /// What containerd makes of a drop-in: tables of `over` into `base`, values replaced. Marks of the
 /// result are those of the text that a value came from, `file` numbers by Node::scalar are not kept.
-void merge_toml(document::Value& base, const document::Value& over);
+void merge_toml(Value& base, const Value& over);
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::document

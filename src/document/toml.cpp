@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/toml.h"
+#include "document/toml.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "base/sentence.h"
 #include "base/text.h"
-#include "doctor/text.h"
 
-namespace aliquot::doctor {
+namespace aliquot::document {
 namespace {
-
-using document::Mark;
-using document::Value;
 
 constexpr std::size_t kMostValues = 200'000;
 constexpr std::size_t kMostKeyParts = 64;
@@ -54,7 +51,8 @@ public:
             if (!good) {
                 complain();
             } else if (skip_blanks(false); at_ < text_.size() && text_[at_] != '\n') {
-                problem_ = "'" + clip(rest_of_line(), 40) + "' is left over at the end of the line";
+                problem_ = "'" + one_line(trim(rest_of_line()), 40) +
+                           "' is left over at the end of the line";
                 complain();
             }
             skip_line();
@@ -182,7 +180,8 @@ private:
                 const auto begin = at_;
                 while (at_ < text_.size() && is_bare(text_[at_])) ++at_;
                 part = text_.substr(begin, at_ - begin);
-                if (part.empty()) return fail("'" + clip(rest_of_line(), 60) + "' is no TOML");
+                if (part.empty())
+                    return fail("'" + one_line(trim(rest_of_line()), 60) + "' is no TOML");
             }
             path.push_back(std::move(part));
             if (path.size() > kMostKeyParts) return fail("a key of more than 64 parts");
@@ -197,7 +196,8 @@ private:
         std::vector<std::string> path;
         if (!read_key(path)) return false;
         if (at_ >= text_.size() || text_[at_] != '=') {
-            return fail("'=' was expected behind the key '" + clip(join(path, "."), 60) + "'");
+            return fail("'=' was expected behind the key '" + one_line(trim(join(path, ".")), 60) +
+                        "'");
         }
         ++at_;
         skip_blanks(false);
@@ -248,7 +248,7 @@ private:
             value.kind = Value::Kind::kString;  // numbers of other shapes, dates, and words
             const char first = value.scalar.front();
             if (first == '$' || first == '<') {
-                return fail("'" + clip(value.scalar, 40) + "' needs quotes");
+                return fail("'" + one_line(trim(value.scalar), 40) + "' needs quotes");
             }
         }
         return true;
@@ -347,4 +347,4 @@ void merge_toml(Value& base, const Value& over) {
     }
 }
 
-}  // namespace aliquot::doctor
+}  // namespace aliquot::document

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lint/forms.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "catalog/table.h"
+#include "document/path.h"
+#include "lint/embedded.h"
+
+namespace aliquot::lint {
+namespace {
+
+struct TypeName {
+    std::string_view name;
+    FormType type;
+};
+constexpr std::array<TypeName, 17> kTypes{{{"any", FormType::kAny},
+                                           {"open", FormType::kOpen},
+                                           {"map", FormType::kMap},
+                                           {"closed", FormType::kClosed},
+                                           {"list", FormType::kList},
+                                           {"scalar", FormType::kScalar},
+                                           {"text", FormType::kText},
+                                           {"whole", FormType::kWhole},
+                                           {"count", FormType::kCount},
+                                           {"number", FormType::kNumber},
+                                           {"flag", FormType::kFlag},
+                                           {"quantity", FormType::kQuantity},
+                                           {"duration", FormType::kDuration},
+                                           {"percent", FormType::kPercent},
+                                           {"cron", FormType::kCron},
+                                           {"zone", FormType::kZone},
+                                           {"path", FormType::kPath}}};
+
+std::vector<std::string_view> words_of(std::string_view field, char separator) {
+    std::vector<std::string_view> words;
+    for (const std::string_view word : split(field, separator)) {
+        if (!word.empty()) words.push_back(word);
+    }
+    return words;
+}
+
+/// The node of a path, made when it is not there; `*` is any key, `[]` an item.
+FormNode& node_at(FormNode& root, std::string_view path) {
+    FormNode* node = &root;
+    for (const std::string_view step : words_of(path, ' ')) {
+        std::vector<FormNode>* one = step == "*"    ? &node->any
+                                     : step == "[]" ? &node->items
+                                                    : nullptr;
+        if (one != nullptr) {
+            if (one->empty()) one->emplace_back();
+            node = &one->front();
+        } else {
+            node = &node->keys[step];
+        }
+    }
+    return *node;
+}
+
+/// "required", "warning", "not:KEY", "never:KEY=A|B", "with:KEY=A|B".
+bool read_more(std::string_view more, FormNode& node) {
+    for (const std::string_view word : words_of(more, ' ')) {
+        if (word == "required") {
+            node.required = true;
+        } else if (word == "warning") {
+            node.warning = true;
+        } else if (word.starts_with("not:")) {
+            node.not_beside.push_back(word.substr(4));
+        } else if (word.starts_with("never:") || word.starts_with("with:")) {
+            const std::string_view rest = word.substr(word.find(':') + 1);
+            const auto equals = rest.find('=');
+            if (equals == std::string_view::npos) return false;
+            node.conditions.push_back({rest.substr(0, equals),
+                                       words_of(rest.substr(equals + 1), '|'),
+                                       word.starts_with("with:")});
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool read_type(std::string_view word, FormNode& node) {
+    if (word.starts_with('@')) {
+        node.include = word.substr(1);
+        node.type = FormType::kMap;
+        return true;
+    }
+    const auto* const found = std::find_if(
+        kTypes.begin(), kTypes.end(), [word](const TypeName& one) { return one.name == word; });
+    if (found == kTypes.end()) return false;
+    node.type = found->type;
+    return true;
+}
+
+/// All keys that a mapping may have, those of the included form too.
+void gather_keys(FormNode& node, const Forms& forms, int depth) {
+    constexpr int kDeepest = 24;
+    if (depth > kDeepest) return;
+    for (auto& [key, child] : node.keys) {
+        node.known.push_back(key);
+        gather_keys(child, forms, depth + 1);
+    }
+    const bool mapping = node.type == FormType::kMap || node.type == FormType::kClosed ||
+                         node.type == FormType::kOpen || node.type == FormType::kAny;
+    if (mapping) node.known.insert(node.known.end(), node.values.begin(), node.values.end());
+    if (const auto included = forms.find(node.include); included != forms.end()) {
+        for (const auto& [key, child] : included->second.keys) node.known.push_back(key);
+        const auto& more = included->second.values;
+        node.known.insert(node.known.end(), more.begin(), more.end());
+    }
+    for (FormNode& child : node.any) gather_keys(child, forms, depth + 1);
+    for (FormNode& child : node.items) gather_keys(child, forms, depth + 1);
+}
+
+const Forms& own_forms() {
+    static const Forms forms = [] {
+        auto read = read_forms(kDocumentFormTable);
+        return read ? *std::move(read) : Forms();  // forms_test reads it too
+    }();
+    return forms;
+}
+
+std::string_view base_of(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+bool is_docker_daemon(std::string_view file_name, const Value& node) {
+    if (base_of(file_name) == "daemon.json") return true;
+    return node.find("default-runtime") != nullptr ||
+           document::at_path(node, "runtimes.nvidia.path") != nullptr ||
+           node.find("node-generic-resources") != nullptr;
+}
+
+/// Of documents without apiVersion.
+std::string_view plain_form(std::string_view file_name, const Object& object) {
+    const Value& node = *object.node;
+    switch (object.role) {
+        case Role::kCompose:
+            return "compose";
+        case Role::kPrometheusRules:
+            return "prometheus-rules";
+        case Role::kWorkflow:
+            return "workflow";
+        case Role::kToml:
+            if (node.find("nvidia-container-cli") != nullptr ||
+                node.find("nvidia-container-runtime") != nullptr) {
+                return "nvidia-container-runtime";
+            }
+            return {};
+        default:
+            break;
+    }
+    if (object.role == Role::kObject || object.role == Role::kPatch) return {};
+    if (node.find("cdiVersion") != nullptr ||
+        (node.find("devices") != nullptr && node.find("containerEdits") != nullptr)) {
+        return "cdi";
+    }
+    return is_docker_daemon(file_name, node) ? "docker-daemon" : std::string_view();
+}
+
+}  // namespace
+
+Result<Forms> read_forms(std::string_view text) {
+    const auto table = catalog::read_table(text);
+    if (!table) return table.error();
+    Forms forms;
+    for (const auto& row : table->rows) {
+        if (row.size() < 5) return Error{ErrorCode::kInvalidInput, "forms: a row without 5 fields"};
+        FormNode& node = node_at(forms[row[0]], row[1]);
+        if (!read_type(row[2], node) || !read_more(row[4], node)) {
+            return Error{ErrorCode::kInvalidInput,
+                         "forms: " + std::string(row[0]) + ' ' + std::string(row[1]) + ": '" +
+                             std::string(row[2]) + "', '" + std::string(row[4]) +
+                             "': expected a type, and conditions"};
+        }
+        node.values = words_of(row[3], ' ');
+    }
+    for (auto& [name, form] : forms) gather_keys(form, forms, 0);
+    return forms;
+}
+
+const FormNode* find_form(std::string_view name) {
+    const auto found = own_forms().find(name);
+    return found == own_forms().end() ? nullptr : &found->second;
+}
+
+std::vector<std::string_view> words_of_form(std::string_view name) {
+    const FormNode* const form = find_form(name);
+    return form == nullptr ? std::vector<std::string_view>() : form->values;
+}
+
+const FormNode* form_of(std::string_view file_name, const Object& object) {
+    if (!object.node->is_mapping()) return nullptr;
+    if (!object.kind.empty() && !object.api_version.empty()) {
+        const std::string group = object.group();
+        return find_form((group.empty() ? "core" : group) + '/' + object.kind);
+    }
+    const std::string_view name = plain_form(file_name, object);
+    return name.empty() ? nullptr : find_form(name);
+}
+
+}  // namespace aliquot::lint

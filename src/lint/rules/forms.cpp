@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents against the form of their kind: FORM001 to FORM005.
+#include "lint/forms.h"
+
+#include <algorithm>
+
+#include "base/sentence.h"
+#include "findings/finding.h"
+#include "lint/families.h"
+#include "lint/kept.h"
+#include "lint/rules/form_values.h"
+#include "lint/words.h"
+
+namespace aliquot::lint {
+namespace {
+
+using findings::Severity;
+
+std::string step_text(const std::string& path, std::string_view key) {
+    return path.empty() ? std::string(key) : path + '.' + std::string(key);
+}
+
+bool has_merge(const Value& node) {
+    return std::any_of(node.entries.begin(), node.entries.end(), [](const Value::Entry& entry) {
+        return entry.first.scalar == "<<" || is_placeholder(entry.first.scalar);
+    });
+}
+
+bool is_one_of(const std::vector<std::string_view>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Walks one document and its form side by side.
+class FormCheck {
+public:
+    FormCheck(const Object& object, bool whole, Report& report)
+        : whole_(whole && !object.templated), templated_(object.templated), report_(report) {}
+
+    void check(const FormNode& form, const Value& value, const std::string& path, int depth) {
+        constexpr int kDeepest = 40;
+        if (depth > kDeepest) return;
+        if (value.is_mapping()) {
+            check_mapping(form, value, path, depth);
+        } else if (value.is_sequence()) {
+            check_list(form, value, path, depth);
+        } else {
+            check_scalar(form, value, path);
+        }
+    }
+
+private:
+    Report::Entry add(const FormNode& form, std::string_view rule, Mark mark, std::string message) {
+        Report::Entry entry = report_.add(rule, mark, std::move(message));
+        if (form.warning) entry.severity(Severity::kWarning);
+        return entry;
+    }
+
+    static bool takes_mapping(FormType type) {
+        return type == FormType::kAny || type == FormType::kOpen || type == FormType::kMap ||
+               type == FormType::kClosed;
+    }
+
+    void check_mapping(const FormNode& form, const Value& node, const std::string& path,
+                       int depth) {
+        if (!takes_mapping(form.type)) {
+            add(form, "FORM002", node.mark, '\'' + path + "' is a mapping")
+                .expected(form.type == FormType::kList ? "a list" : "one value");
+            return;
+        }
+        const FormNode* included = form.include.empty() ? nullptr : find_form(form.include);
+        for (const Value::Entry& entry : node.entries) {
+            const std::string& key = entry.first.scalar;
+            const FormNode* child = child_of(form, included, key);
+            if (child == nullptr) {
+                const bool closed = form.type == FormType::kClosed ||
+                                    (included != nullptr && included->type == FormType::kClosed);
+                check_key(form, closed, entry, path);
+                continue;
+            }
+            // Keys are free, and some are known: what is nearly one of them is meant to be it.
+            if (!form.any.empty() && child == &form.any.front() && !form.values.empty()) {
+                check_key(form, false, entry, path);
+            }
+            check(*child, entry.second, step_text(path, key), depth + 1);
+            check_beside(*child, node, entry);
+        }
+        if (whole_ && !has_merge(node)) {
+            check_required(form, node, path);
+            if (included != nullptr) check_required(*included, node, path);
+        }
+    }
+
+    static const FormNode* child_of(const FormNode& form, const FormNode* included,
+                                    const std::string& key) {
+        if (const auto at = form.keys.find(key); at != form.keys.end()) return &at->second;
+        if (included != nullptr) {
+            if (const auto at = included->keys.find(key); at != included->keys.end()) {
+                return &at->second;
+            }
+        }
+        return form.any.empty() ? nullptr : &form.any.front();
+    }
+
+    /// A key that the form does not have.
+    void check_key(const FormNode& form, bool closed, const Value::Entry& entry,
+                   const std::string& path) {
+        const std::string& key = entry.first.scalar;
+        if (form.known.empty() || is_one_of(form.known, key) || key.empty() || key == "<<" ||
+            key.starts_with("x-") || is_placeholder(key) || key.find('_') == 0) {
+            return;
+        }
+        const std::string_view meant = nearest_key(key, form.known);
+        if (meant.empty() && !closed) return;
+        std::string all;
+        for (const std::string_view one : form.known) {
+            constexpr std::size_t kMost = 90;
+            if (all.size() < kMost) all += (all.empty() ? "" : ", ") + std::string(one);
+        }
+        add(form, "FORM001", entry.first.mark,
+            (path.empty() ? "the document" : '\'' + path + '\'') + " has no key '" + key + '\'')
+            .expected(meant.empty() ? "one of " + all : std::string(meant))
+            .fix(meant.empty() ? std::string() : std::string(meant) + ":");
+    }
+
+    /// Keys of the same mapping that must or must not be there.
+    void check_beside(const FormNode& child, const Value& node, const Value::Entry& entry) {
+        if (templated_) return;
+        const std::string& key = entry.first.scalar;
+        for (const std::string_view other : child.not_beside) {
+            if (node.find(other) == nullptr) continue;
+            add(child, "FORM005", entry.first.mark,
+                '\'' + key + "' and '" + std::string(other) + "' exclude each other")
+                .expected("one of them");
+        }
+        for (const FormNode::Condition& one : child.conditions) {
+            if (one.must || !is_one_of(one.values, text_at(node, {one.key}))) continue;
+            if (entry.second.scalar.empty() && entry.second.items.empty()) continue;
+            add(child, "FORM005", entry.first.mark,
+                '\'' + key + "' stands beside '" + std::string(one.key) + ": " +
+                    text_at(node, {one.key}) + "', which has none")
+                .expected("no '" + key + "', or another " + std::string(one.key));
+        }
+    }
+
+    void check_required(const FormNode& form, const Value& node, const std::string& path) {
+        if (node.entries.empty() && path.empty()) return;
+        for (const auto& [key, child] : form.keys) {
+            if (node.find(key) != nullptr) continue;
+            bool needed = child.required;
+            for (const FormNode::Condition& one : child.conditions) {
+                needed = needed || (one.must && is_one_of(one.values, text_at(node, {one.key})));
+            }
+            if (!needed || is_misspelt(form, node, key)) continue;
+            add(child, "FORM004",
+                node.entries.empty() ? node.mark : node.entries.front().first.mark,
+                (path.empty() ? "the document" : '\'' + path + '\'') + " has no '" +
+                    std::string(key) + '\'')
+                .expected(std::string(key));
+        }
+    }
+
+    /// One mistake, one finding: the key stands there, but in other letters.
+    static bool is_misspelt(const FormNode& form, const Value& node, std::string_view key) {
+        return std::any_of(node.entries.begin(), node.entries.end(), [&](const Value::Entry& one) {
+            return !is_one_of(form.known, one.first.scalar) &&
+                   nearest_key(one.first.scalar, form.known) == key;
+        });
+    }
+
+    void check_list(const FormNode& form, const Value& node, const std::string& path, int depth) {
+        if (form.type != FormType::kAny && form.type != FormType::kList) {
+            const bool mapping = takes_mapping(form.type);
+            add(form, "FORM002", node.mark, '\'' + path + "' is a list")
+                .expected(mapping ? "a mapping" : "one value");
+            return;
+        }
+        if (form.items.empty()) return;
+        for (std::size_t i = 0; i < node.items.size(); ++i) {
+            check(form.items.front(), node.items[i], path + '[' + std::to_string(i) + ']',
+                  depth + 1);
+        }
+    }
+
+    void check_scalar(const FormNode& form, const Value& value, const std::string& path) {
+        if (value.kind == Value::Kind::kNull || is_placeholder(value.scalar)) return;
+        const bool mapping = takes_mapping(form.type) && form.type != FormType::kAny;
+        if (mapping || form.type == FormType::kList) {
+            if (value.scalar.empty()) return;  // what a template left out
+            add(form, "FORM002", value.mark, '\'' + path + "' is '" + clip_value(value) + '\'')
+                .expected(mapping ? "a mapping" : "a list");
+            return;
+        }
+        if (form.type == FormType::kAny && (!form.items.empty() || !form.keys.empty())) return;
+        const auto wrong = find_wrong_value(form, value);
+        if (!wrong) return;
+        auto entry = add(form, wrong->type ? "FORM002" : "FORM003", value.mark,
+                         '\'' + path + "' is '" + clip_value(value) + '\'');
+        entry.expected(wrong->expected);
+        if (!wrong->meant.empty()) entry.fix(wrong->meant);
+    }
+
+    static std::string clip_value(const Value& value) {
+        constexpr std::size_t kMost = 60;
+        return one_line(value.scalar, kMost);
+    }
+
+    bool whole_;
+    bool templated_;  // one of two keys may be what an {{ if }} leaves
+    Report& report_;
+};
+
+}  // namespace
+
+void check_forms(const File& file, const Set&, const Facts*, Report& report) {
+    if (is_kept(file) || is_record(file)) return;
+    for (const Object& object : file.objects) {
+        const FormNode* form = form_of(file.name, object);
+        if (form == nullptr || object.broken) continue;
+        FormCheck(object, object.role != Role::kPatch && !file.is_prose(), report)
+            .check(*form, *object.node, "", 0);
+    }
+    const FormNode* pod_form = find_form("pod");
+    if (pod_form == nullptr) return;
+    for (const PodSpec& pod : file.pods) {
+        const Object* object = file.object(pod);
+        if (pod.node == nullptr || !pod.node->is_mapping() || object == nullptr) continue;
+        if (object->broken || (object->role != Role::kObject && object->role != Role::kPatch)) {
+            continue;
+        }
+        FormCheck(*object, pod.whole && !file.is_prose(), report)
+            .check(*pod_form, *pod.node, "spec", 0);
+    }
+}
+
+}  // namespace aliquot::lint

@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using jobs::State;
 
-constexpr std::size_t kMostOutput = std::size_t{1} << 20U;  // of one answer
+constexpr std::size_t kMostOutput = std::size_t{1} << 20U;    // of one answer
+constexpr std::uint64_t kFarthest = INT64_MAX - kMostOutput;  // where a file can be read
 
 bool may(const User& by, const Record& of) { return by.uid == 0 || by.uid == of.user.uid; }
 
@@ -358,7 +359,7 @@ Result<Output> Keeper::output(const User& by, JobId id, std::uint64_t from, std:
     }
     part.bytes.resize(std::min(most, kMostOutput));
     const ssize_t got = ::pread(opened->get(), part.bytes.data(), part.bytes.size(),
-                                static_cast<off_t>(std::min<std::uint64_t>(from, INT64_MAX)));
+                                static_cast<off_t>(std::min<std::uint64_t>(from, kFarthest)));
     if (got < 0) return os::error_from_errno(errno, file.native());
     part.ended = final && static_cast<std::size_t>(got) < part.bytes.size();
     part.bytes.resize(static_cast<std::size_t>(got));

@@ -22,7 +22,7 @@ using document::Value;
 using http::Request;
 using http::Response;
 
-constexpr std::size_t kMostListed = 10'000;
+constexpr std::size_t kMostListed = 1'000;
 constexpr std::size_t kUsualList = 500;
 constexpr std::size_t kMostKey = 200;
 constexpr const char* kJson = "application/json";
@@ -63,6 +63,7 @@ std::string_view word_of(ErrorCode code) {
         case ErrorCode::kUnavailable:
             return "unavailable";
         case ErrorCode::kUnsupported:
+            return "unsupported";
         case ErrorCode::kInternal:
             break;
     }
@@ -115,7 +116,7 @@ Response list(const Question& of) {
     if (const auto text = of.request.parameter("limit"); !text.empty()) {
         const auto most = parse_number<std::size_t>(text);
         if (!most || *most == 0 || *most > kMostListed) {
-            return refusal(ErrorCode::kInvalidInput, "limit: expected 1 to 10000");
+            return refusal(ErrorCode::kInvalidInput, "limit: expected 1 to 1000");
         }
         filter.most = *most;
     }

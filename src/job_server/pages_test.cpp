@@ -111,6 +111,7 @@ TEST_F(JobPages, HaveRoomForSoManyJobs) {
     EXPECT_EQ(ask("POST", "/v1/jobs/1/cancel").status, 202);
     EXPECT_EQ(ask("POST", "/v1/jobs", body).status, 201);
     EXPECT_EQ(ask("DELETE", "/v1/jobs/2").status, 409);
+    EXPECT_EQ(ask("GET", "/v1/jobs/4/logs?from=18446744073709551615").status, 200);
     EXPECT_EQ(keeper_->self_check(), "");
 }
 

@@ -33,7 +33,9 @@ protected:
     }
     void TearDown() override {
         if (!HasFailure() && server_) {
+            // What runs outlives the server: it ends before the directory goes.
             for (const auto& job : listed()) run({"job", "cancel", job["id"].dump()});
+            eventually([&] { return listed().empty(); });
         }
         server_.reset();
     }

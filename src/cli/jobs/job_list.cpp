@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -8,6 +9,7 @@
 #include "cli/jobs/job_command.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
+#include "document/build.h"
 #include "document/path.h"
 
 namespace aliquot::cli {
@@ -43,9 +45,25 @@ std::string gpus_of(const Value& job) {
                 " ");
 }
 
+/// As many pages of the list as it takes, as one.
+Result<Value> all_pages(const LookOptions& options, const std::string& path) {
+    constexpr std::size_t kMostOfPage = 1'000;
+    Value jobs = document::make_sequence();
+    bool more = true;
+    std::string above = "0";
+    while (more && jobs.items.size() < options.most) {
+        const std::size_t most = std::min(options.most - jobs.items.size(), kMostOfPage);
+        auto page = options.client.get(path + "&above=" + above + "&limit=" + std::to_string(most));
+        if (!page) return page;
+        for (const Value& job : document::items_at(*page, {"jobs"})) jobs.items.push_back(job);
+        more = text_at(*page, {"more"}) == "true";
+        if (!jobs.items.empty()) above = text_at(jobs.items.back(), {"id"});
+    }
+    return document::make_mapping({{"jobs", std::move(jobs)}, {"more", more}});
+}
+
 void list(Context& context, const LookOptions& options) {
-    std::string path = "/v1/jobs?limit=" + std::to_string(options.most);
-    if (!options.all) path += "&which=living";
+    std::string path = options.all ? "/v1/jobs?which=all" : "/v1/jobs?which=living";
     if (options.mine) path += "&mine=true";
     if (!options.queue.empty()) {
         for (const char c : options.queue) {
@@ -54,7 +72,7 @@ void list(Context& context, const LookOptions& options) {
         }
         path += "&queue=" + options.queue;
     }
-    const auto answer = options.client.get(path);
+    const auto answer = all_pages(options, path);
     if (!answer) {
         failed(context, answer.error());
         return;

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of `aliquot serve`. The operations and their fields are those of api/jobs.yaml."""
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import time
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, TypedDict, cast
+from urllib.parse import urlencode
+
+_ROOT_SOCKET = "/run/aliquot/jobs.sock"
+_MOST_ANSWER = 32 << 20
+_FIRST_PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
+_ENDED = frozenset({"Succeeded", "Failed", "Cancelled", "Expired"})
+
+
+class Job(TypedDict, total=False):
+    """A job as the server tells it. What does not apply is left out."""
+    id: int
+    name: str
+    user: str
+    queue: str
+    priority: int
+    state: str
+    reason: str
+    cause: str
+    exitCode: int
+    gpus: int
+    gpuMemory: str
+    gpuCompute: int
+    devices: list[str]
+    onCpu: bool
+    attempt: int
+    arrayIndex: int
+    submitted: str
+    started: str
+    ended: str
+    request: dict[str, Any]
+    steps: list[dict[str, str]]
+    limits: str
+
+
+class Explanation(TypedDict, total=False):
+    """Why a job waits."""
+    id: int
+    state: str
+    why: str
+    position: int
+    likelyStart: str
+    latestStart: str
+    notBefore: str
+    freeGpus: int
+    smaller: str
+    ahead: list[int]
+    holders: list[dict[str, Any]]
+
+
+class JobError(Exception):
+    """The server's refusal in its own words, or why it cannot be asked."""
+
+
+class InvalidRequest(JobError):
+    """A field is wrong; the message begins with its name."""
+
+
+class NotFound(JobError):
+    """There is no such job."""
+
+
+class Conflict(JobError):
+    """Not in this state; or the same task or key with other fields."""
+
+
+class Forbidden(JobError):
+    """It is somebody else's job."""
+
+
+class Unavailable(JobError):
+    """Nobody listens, the queue is full, or the journal cannot be written: worth another try."""
+
+
+class JobTimeout(JobError):
+    """The job has not ended in time."""
+
+
+_ERRORS: dict[int, type[JobError]] = {400: InvalidRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
+                                      413: InvalidRequest, 422: InvalidRequest, 503: Unavailable}
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def usual_server() -> str:
+    """Where `aliquot job` asks: ALIQUOT_JOBS, this user's own server, or root's."""
+    named = os.environ.get("ALIQUOT_JOBS", "")
+    if named:
+        return named
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.geteuid() != 0 and runtime:
+        mine = f"{runtime}/aliquot/jobs.sock"
+        if os.path.exists(mine) or not os.path.exists(_ROOT_SOCKET):
+            return f"unix:{mine}"
+    return f"unix:{_ROOT_SOCKET}"
+
+
+class Jobs:
+    """The jobs of one server. May be used by several threads: each question has a connection of its own."""
+
+    def __init__(self, server: str = "", timeout: float = 30.0) -> None:
+        """server   "unix:PATH"; empty: as usual_server() finds it
+        timeout     seconds for each question"""
+        self.server = server or usual_server()
+        if not self.server.startswith("unix:/"):
+            raise InvalidRequest(f"server: '{self.server}' is no socket; expected unix:/PATH")
+        self._timeout = timeout
+
+    def create_gpu_job(self, task_id: str, image: str = "", gpu_count: int = 1, gpu_type: str = "any",
+                       memory: str = "", cpu: str = "", command: Sequence[str] = (),
+                       env: Mapping[str, str] | None = None, **fields: Any) -> str:
+        """Submits a job and returns the name that it is known by from then on: its number.
+
+        The same task_id with the same fields is the same job; with other fields it is a Conflict. `fields` are further ones of the
+        request: workdir, queue, priority, deadline_seconds, retries, gpu_memory, gpu_compute, after, ...
+        A server of one machine runs programs: it refuses an image."""
+        request = {"task_id": task_id, "image": image, "gpu_count": gpu_count, "gpu_type": gpu_type, "memory": memory,
+                   "cpu": cpu, "command": list(command), "env": dict(env or {}), **fields}
+        return str(self.submit(request)[0]["id"])
+
+    def submit(self, request: Mapping[str, Any], idempotency_key: str = "") -> List[Job]:
+        """Submits a request as api/jobs.yaml describes it: one job, or all of its array."""
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return cast(List[Job], self._ask("POST", "/v1/jobs", request, headers)["jobs"])
+
+    def get(self, job: str | int) -> Job:
+        return cast(Job, self._ask("GET", _path(job)))
+
+    def list(self, which: str = "living", mine: bool = False, queue: str = "") -> Iterator[Job]:
+        """Jobs, oldest first. which: "living", "ended", "all"."""
+        asked = {"which": which, "limit": "500", "above": "0"}
+        if mine:
+            asked["mine"] = "true"
+        if queue:
+            asked["queue"] = queue
+        while True:
+            page = self._ask("GET", "/v1/jobs?" + urlencode(asked))
+            yield from page["jobs"]
+            if not page["more"]:
+                return
+            asked["above"] = str(page["jobs"][-1]["id"])
+
+    def explain(self, job: str | int) -> Explanation:
+        return cast(Explanation, self._ask("GET", _path(job) + "/explain"))
+
+    def logs(self, job: str | int, follow: bool = False) -> Iterator[bytes]:
+        """The output of its last try, in parts; with follow until it has ended."""
+        start, pause = "0", _FIRST_PAUSE
+        while True:
+            response, body = self._exchange("GET", f"{_path(job)}/logs?from={start}")
+            start = response.getheader("Aliquot-Next", start)
+            if body:
+                pause = _FIRST_PAUSE
+                yield body
+            elif not follow or response.getheader("Aliquot-Ended") == "true":
+                return
+            else:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def wait(self, job: str | int, timeout: float | None = None) -> Job:
+        """The job when it has ended. timeout: seconds; then JobTimeout."""
+        end = None if timeout is None else time.monotonic() + timeout
+        pause = _FIRST_PAUSE
+        while True:
+            found = self.get(job)
+            if found["state"] in _ENDED:
+                return found
+            if end is not None and time.monotonic() >= end:
+                raise JobTimeout(f"job {job} is still {found['state']} after {timeout:g} s")
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def cancel(self, job: str | int) -> Job:
+        return cast(Job, self._ask("POST", _path(job) + "/cancel"))
+
+    def retry(self, job: str | int) -> Job:
+        return cast(Job, self._ask("POST", _path(job) + "/retry"))
+
+    def delete_gpu_job(self, job: str | int) -> None:
+        """Removes one that has ended, with its output."""
+        self._ask("DELETE", _path(job))
+
+    def describe_server(self) -> dict[str, Any]:
+        """The GPUs that jobs can get, and how many jobs wait or run."""
+        return cast(Dict[str, Any], self._ask("GET", "/v1/server"))
+
+    def _ask(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] = {}) -> Any:
+        text = self._exchange(method, path, body, headers)[1]
+        return json.loads(text) if text else None
+
+    def _exchange(self, method: str, path: str, body: Any = None,
+                  headers: Mapping[str, str] = {}) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = _UnixConnection(self.server.removeprefix("unix:"), self._timeout)
+        try:
+            data = None if body is None else json.dumps(body).encode()
+            connection.request(method, path, data, {"Content-Type": "application/json", **headers})
+            response = connection.getresponse()
+            text = response.read(_MOST_ANSWER)
+        except PermissionError as why:
+            raise Forbidden(f"job server at {self.server}: may not be asked by this user") from why
+        except (OSError, http.client.HTTPException) as why:
+            raise Unavailable(f"job server at {self.server}: {why or type(why).__name__}; "
+                              "start it with aliquot serve") from why
+        finally:
+            connection.close()
+        if 200 <= response.status < 300:
+            return response, text
+        try:
+            message = json.loads(text)["error"]["message"]
+        except (ValueError, KeyError, TypeError):
+            message = text.decode(errors="replace").strip() or f"the server answers {response.status}"
+        raise _ERRORS.get(response.status, JobError)(message)
+
+
+def _path(job: str | int) -> str:
+    number = str(job)
+    if not (number.isascii() and number.isdigit() and int(number) > 0):
+        raise InvalidRequest(f"job: '{number}' is no job; expected its number")
+    return f"/v1/jobs/{number}"
+
+
+def create_gpu_job(task_id: str, image: str = "", gpu_count: int = 1, gpu_type: str = "any", memory: str = "",
+                   cpu: str = "", command: Sequence[str] = (), env: Mapping[str, str] | None = None,
+                   **fields: Any) -> str:
+    """Jobs().create_gpu_job()."""
+    return Jobs().create_gpu_job(task_id, image, gpu_count, gpu_type, memory, cpu, command, env, **fields)

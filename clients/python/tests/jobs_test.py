@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The client, out of its wheel, against the real server. Arguments: the program aliquot."""
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import build_backend  # noqa: E402
+from machine import Machine  # noqa: E402
+
+WHEELS = tempfile.TemporaryDirectory()
+sys.path.remove(str(HERE.parent))  # from here on the package is the wheel's
+sys.path.insert(0, os.path.join(WHEELS.name, build_backend.build_wheel(WHEELS.name)))
+import aliquot  # noqa: E402
+
+os.environ["ALIQUOT"] = PROGRAM
+
+
+class JobsTest(unittest.TestCase):
+    def setUp(self):
+        self.machine = Machine(PROGRAM).__enter__()
+        self.addCleanup(self.machine.__exit__, None, None, None)
+        self.jobs = aliquot.Jobs(self.machine.server)
+
+    def create(self, script, task="task", **fields):
+        return self.jobs.create_gpu_job(task_id=task, command=["sh", "-c", script], workdir=str(self.machine.path), **fields)
+
+    def test_the_package_is_the_wheels(self):
+        self.assertIn(".whl", aliquot.__file__)
+        with tempfile.TemporaryDirectory() as again:
+            made = os.path.join(again, build_backend.build_wheel(again))
+            first = os.path.join(WHEELS.name, os.path.basename(made))
+            self.assertEqual(pathlib.Path(made).read_bytes(), pathlib.Path(first).read_bytes())
+            self.assertTrue(os.path.exists(os.path.join(again, build_backend.build_sdist(again))))
+
+    def test_a_job_runs_and_tells_its_output_and_end(self):
+        job = self.create("echo $MODEL $TASK_ID; exit 3", gpu_count=1, env={"MODEL": "resnet"}, retries=0)
+        self.assertIsInstance(job, str)
+        ended = self.jobs.wait(job, timeout=60)
+        self.assertEqual((ended["state"], ended["exitCode"], ended["cause"]), ("Failed", 3, "program"))
+        self.assertEqual(b"".join(self.jobs.logs(job)), b"resnet task\n")
+        self.assertEqual([one["id"] for one in self.jobs.list("ended")], [int(job)])
+        self.jobs.delete_gpu_job(job)
+        self.assertEqual(list(self.jobs.list("all")), [])
+
+    def test_output_is_followed_until_the_end(self):
+        job = self.create("echo one; while [ ! -e go ]; do sleep 0.05; done; echo two")
+        seen = []
+        for part in self.jobs.logs(job, follow=True):
+            seen.append(part)
+            (self.machine.path / "go").touch()
+        self.assertEqual(b"".join(seen), b"one\ntwo\n")
+        self.assertEqual(self.jobs.wait(job, timeout=60)["state"], "Succeeded")
+
+    def test_a_job_that_waits_is_explained_and_cancelled(self):
+        first = self.create("sleep 1000", "first", gpu_count=2)
+        second = self.create("true", "second", gpu_count=2)
+        with self.assertRaisesRegex(aliquot.JobTimeout, "still Queued"):
+            self.jobs.wait(second, timeout=0.2)
+        told = self.jobs.explain(second)
+        self.assertEqual(told["why"], "all GPUs are in use")
+        self.assertEqual(self.jobs.cancel(second)["state"], "Cancelled")
+        self.jobs.cancel(first)
+        self.assertEqual(self.jobs.wait(first, timeout=60)["state"], "Cancelled")
+        self.assertIn(self.jobs.retry(first)["state"], ("Requeued", "Starting", "Running"))
+
+    def test_the_same_task_is_one_job_and_another_one_a_conflict(self):
+        job = self.create("sleep 1000")
+        self.assertEqual(self.create("sleep 1000"), job)
+        with self.assertRaisesRegex(aliquot.Conflict, "command"):
+            self.create("sleep 1001")
+
+    def test_many_threads_submit_and_none_is_lost(self):
+        def submit(number):
+            for i in range(20):
+                self.jobs.submit({"name": "many", "command": ["true"], "gpu_memory": "1Gi"}, f"{number}-{i}")
+        threads = [threading.Thread(target=submit, args=(i,)) for i in range(8)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        every = list(self.jobs.list("all"))
+        self.assertEqual(len({one["id"] for one in every}), 160)
+        self.assertEqual({self.jobs.wait(one["id"], timeout=120)["state"] for one in every}, {"Succeeded"})
+
+    def test_refusals_are_errors_with_the_field(self):
+        for fields, words in (({"gpu_count": 3}, "gpu_count: 3"), ({"gpu_type": "gtx"}, "gpu_type"),
+                              ({"memory": "lots"}, "memory"), ({"image": "agent_bus:latest"}, "image"),
+                              ({"colour": "red"}, "colour")):
+            with self.assertRaisesRegex(aliquot.InvalidRequest, words):
+                self.create("true", **fields)
+        self.assertEqual(list(self.jobs.list("all")), [])
+        with self.assertRaises(aliquot.NotFound):
+            self.jobs.get(4711)
+        with self.assertRaises(aliquot.InvalidRequest):
+            self.jobs.get("../server")
+        with self.assertRaisesRegex(aliquot.Unavailable, "aliquot serve"):
+            list(aliquot.Jobs("unix:/no/such/socket").list())
+        self.assertEqual(len(self.jobs.describe_server()["devices"]), 2)
+
+
+class WorkloadTest(unittest.TestCase):
+    def test_texts_are_judged_as_the_program_judges_them(self):
+        text = "Fine-tune a 7B model on two A100 80GB"
+        self.assertTrue(aliquot.detect_ml_workload(text))
+        self.assertEqual(aliquot.calculate_gpu_requirements(text),
+                         {"gpu_count": 2, "gpu_type": "a100", "memory": "32Gi", "gpu_memory_gib": 80})
+        self.assertFalse(aliquot.detect_ml_workload("Read the CVE list; no GPU needed"))
+        self.assertEqual(aliquot.calculate_gpu_requirements("resize photos for the web page")["gpu_count"], 0)
+
+    def test_keywords_alone_always_name_a_gpu(self):
+        self.assertTrue(aliquot.detect_ml_workload("recv a CVE", keywords_only=True))
+        for text, want in (("a billion rows", (4, "a100", "64Gi")), ("training", (1, "a100", "32Gi")),
+                           ("a web page", (1, "v100", "16Gi"))):
+            found = aliquot.calculate_gpu_requirements(text, keywords_only=True)
+            self.assertEqual((found["gpu_count"], found["gpu_type"], found["memory"]), want)
+
+    def test_the_manifest_is_that_of_the_template(self):
+        job = aliquot.gpu_job_manifest(task_id="ml_task_123", image="agent_bus:latest", gpu_count=1, gpu_type="v100",
+                                       memory="16Gi", cpu="8000m", command=["python", "-m", "src.workers.worker"],
+                                       env={"WORKER_TYPE": "gpu", "TASK_ID": "ml_task_123"})
+        container = job["spec"]["template"]["spec"]["containers"][0]
+        self.assertRegex(job["metadata"]["name"], "^gpu-ml-task-123-[0-9a-f]{8}$")
+        self.assertEqual(container["resources"]["limits"], {"memory": "16Gi", "cpu": "8000m", "nvidia.com/gpu": "1"})
+        with self.assertRaisesRegex(aliquot.InvalidRequest, "image"):
+            aliquot.gpu_job_manifest("t", "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -282,7 +282,7 @@ void share_large(Draft& draft) {
 }
 
 Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared,
-                 bool slices) {
+                 Ways ways) {
     Question q{draft.plan, draft.request, pool, {}};
     for (const std::size_t index : shared) {
         const Workload* const w = draft.units[index].workload;
@@ -303,7 +303,7 @@ Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_
                      "turns are possible");
     }
     const bool isolated = tenants || wants_hardware(q.shared);
-    if (!slices && !isolated && pool.model->has_mig()) {
+    if (!ways.mig && !isolated && pool.model->has_mig()) {
         q.lose("PLN017", Mode::kMig,
                "no layout has a slice with the memory and the compute for each of them; nothing "
                "asks for isolation, and another way holds more of them");
@@ -315,7 +315,12 @@ Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_
                                "and faults apart");
     }
     if (apart_without_mig(q, tenants)) return Mode::kExclusive;
-    if (mps_wins(q)) {
+    const bool mps = mps_wins(q);
+    if (mps && !ways.mps) {
+        q.lose(
+            "PLN044", Mode::kMps,
+            "its shares are equal, and one for each with the largest need is more than there is");
+    } else if (mps) {
         q.lose("PLN037", Mode::kTimeSlicing,
                "turns without limits: each process waits for all others");
         return q.win("PLN030", Mode::kMps,

@@ -15,7 +15,9 @@ Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& 
     if (!need) return need.error();
     workload.memory_gib = load.gpus > 1 ? need->per_gpu_gib : need->total_gib;
     workload.memory_certainty = need->certainty;
-    workload.memory_reason = shape.name + " in " + std::string(sizing::to_text(load.dtype)) + ", " +
+    const std::string training = std::string(sizing::to_text(load.task)) + " of ";
+    workload.memory_reason = (load.task == sizing::Task::kInference ? "" : training) + shape.name +
+                             " in " + std::string(sizing::to_text(load.dtype)) + ", " +
                              decimal_text(need->context) + " tokens, batch " +
                              decimal_text(load.batch);
     workload.load = load;
@@ -34,6 +36,23 @@ Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& 
         }
     }
     return Done{};
+}
+
+Result<sizing::Load> training_load(const sizing::ModelShape& shape, std::string_view training) {
+    sizing::Load load;
+    load.dtype = sizing::usual_dtype(shape);
+    if (training.empty()) return load;
+    if (shape.layers == 0) {
+        return Error{ErrorCode::kUnsupported, "what " + shape.name +
+                                                  " takes in training is not known; measure it, "
+                                                  "and give 'memory' of the workload"};
+    }
+    load.task = training == "full"   ? sizing::Task::kTrainFull
+                : training == "lora" ? sizing::Task::kTrainLora
+                                     : sizing::Task::kTrainQlora;
+    load.dtype = sizing::Dtype::kBf16;
+    if (shape.kind == "encoder") load.checkpointing = sizing::Checkpointing::kNone;
+    return load;
 }
 
 void fill_guesses(Workload& workload) {

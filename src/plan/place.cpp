@@ -131,7 +131,8 @@ private:
                 give(left, slots, Mode::kExclusive);
                 continue;
             }
-            const Mode mode = choose_mode(draft_, pool, left, !relaxation_.no_mig);
+            const Mode mode = choose_mode(draft_, pool, left,
+                                          {.mig = !relaxation_.no_mig, .mps = !relaxation_.loose});
             draft_.plan.mode = mode;
             if (mode == Mode::kExclusive) {
                 give_by_group(left, slots);
@@ -144,7 +145,8 @@ private:
         std::erase_if(left, [this](std::size_t index) {
             return room_.never_holds(*draft_.units[index].workload);
         });
-        draft_.plan.gpus_missing += gpus_for(draft_, left);
+        draft_.plan.gpus_missing +=
+            gpus_for(draft_, left, [this](const Workload& w) { return room_.duty_of(w); });
     }
 
     /// Every group has GPUs of its own; within one they are shared.

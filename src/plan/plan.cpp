@@ -68,6 +68,22 @@ void fill_head(Plan& plan) {
     }
 }
 
+/// A way to share that no GPU of the plan is shared in is no reason for it.
+void forget_unused_ways(Plan& plan) {
+    constexpr std::array<std::pair<std::string_view, Mode>, 5> kRules{
+        {{"PLN010", Mode::kMig},
+         {"PLN013", Mode::kMig},
+         {"PLN030", Mode::kMps},
+         {"PLN040", Mode::kFraction},
+         {"PLN043", Mode::kTimeSlicing}}};
+    std::erase_if(plan.reasons, [&](const Reason& reason) {
+        const auto rule = std::ranges::find(kRules, std::string_view(reason.rule),
+                                            &std::pair<std::string_view, Mode>::first);
+        return rule != kRules.end() &&
+               std::ranges::find(plan.gpus, rule->second, &GpuUse::mode) == plan.gpus.end();
+    });
+}
+
 /// What a machine lacks for a pod; empty: nothing.
 std::string lacks(const catalog::GpuInstance& machine, const sizing::PodNeed& need) {
     std::string why;
@@ -307,6 +323,7 @@ Plan make_plan(const Request& asked) {
         classify(draft);
         place(draft);
         fill_head(draft.plan);
+        forget_unused_ways(draft.plan);
         check_host(draft.plan, request);
         check_host_sum(draft.plan, request);
     }

@@ -96,6 +96,13 @@ std::string Room::group_of(std::size_t index) const {
     return tenant;
 }
 
+bool Room::may_share(const Slot& slot, const Workload& w) const {
+    return w.isolation == Isolation::kNone && std::ranges::all_of(slot.units, [&](std::size_t i) {
+               const Workload& other = *draft_.units[i].workload;
+               return other.tenant == w.tenant && other.isolation == Isolation::kNone;
+           });
+}
+
 std::string Room::why_left_out(const Workload& w) const {
     double most_mib = 0;
     for (const GpuPool& pool : draft_.request.pools)
@@ -111,14 +118,17 @@ std::string Room::why_left_out(const Workload& w) const {
         return w.name + " on " + std::string(pool.model->key) + ": " + format_problem_on(pool, w);
     }
     const double duty = w.duty_percent.value_or(0);
+    double most_left = -1;
     for (const Slot& slot : draft_.slots) {
-        if (slot.whole || slot.units.empty()) continue;
+        const bool shares = may_share(slot, w);
+        if (slot.units.empty() || (slot.whole && !shares)) continue;
         double sum = need_mib(w);
         double busy = duty;
         for (const std::size_t other : slot.units) {
             sum += need_mib(*draft_.units[other].workload);
             busy += draft_.units[other].workload->duty_percent.value_or(0);
         }
+        if (shares) most_left = std::max(most_left, usable_mib(*slot.pool) - (sum - need_mib(w)));
         if (sum > usable_mib(*slot.pool)) continue;
         if (busy > kPercent) {
             return "the memory of a GPU would hold " + w.name +
@@ -134,6 +144,11 @@ std::string Room::why_left_out(const Workload& w) const {
         return w.name + " needs " + std::to_string(w.gpus) + " GPUs with " +
                sizing::gib_text(need_mib(w) / kMibPerGib) + " on each, " +
                std::to_string(free_gpus(draft_, w, 0)) + " such are free";
+    }
+    if (most_left >= 0 && most_left < need_mib(w)) {
+        return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +
+               ", and beside the others at most " + sizing::gib_text(most_left / kMibPerGib) +
+               " is left on a GPU";
     }
     return "no GPU is left for " + w.name;
 }

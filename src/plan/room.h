@@ -61,11 +61,14 @@ public:
     /// Whether more GPUs of these kinds would not help: each is too small, or cannot run the format.
     [[nodiscard]] bool never_holds(const Workload& w) const;
 
+    /// Percent of the time that a workload keeps a GPU busy, as far as it counts.
+    [[nodiscard]] double duty_of(const Workload& w) const;
+
     [[nodiscard]] MigNeed mig_need_of(const Slot& slot, std::size_t index) const;
     [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;
 
 private:
-    [[nodiscard]] double duty_of(const Workload& w) const;
+    [[nodiscard]] bool may_share(const Slot& slot, const Workload& w) const;
     [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;
 
     const Draft& draft_;

@@ -115,7 +115,7 @@ void tell_unequal(Plan& plan, const GpuPool& pool, std::size_t shares, double mo
                gib_text(most / kMibPerGib) + ", are more than " + usable);
     plan.reasons.push_back({"PLN044", "one owner, and together they need " +
                                           gib_text(sum / kMibPerGib) + " of " + usable +
-                                          ": turns, and each keeps its own memory limit"});
+                                          ": turns, and each has to keep to its own memory"});
 }
 
 void forget_limits(Plan& plan) {
@@ -141,7 +141,8 @@ unsigned free_gpus(const Draft& draft, const Workload& workload, unsigned promis
     return static_cast<unsigned>(free) - std::min(promised, static_cast<unsigned>(free));
 }
 
-unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units) {
+unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units,
+                  const std::function<double(const Workload&)>& duty_of) {
     unsigned gpus = 0;
     const GpuPool& pool = draft.request.pools.front();
     std::size_t on_gpu = 0;
@@ -150,14 +151,14 @@ unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units) {
     for (const std::size_t index : units) {
         const Workload& w = *draft.units[index].workload;
         sum += need_mib(w);
-        duty += w.duty_percent.value_or(0);
+        duty += duty_of(w);
         ++on_gpu;
         const bool fits = sum <= usable_mib(pool) && duty <= kPercent && on_gpu <= kMostShares;
         if (on_gpu > 1 && !fits) {
             ++gpus;
             on_gpu = 1;
             sum = need_mib(w);
-            duty = w.duty_percent.value_or(0);
+            duty = duty_of(w);
         }
     }
     if (on_gpu > 0) ++gpus;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ void tell_crowded(Plan& plan);
 unsigned free_gpus(const Draft& draft, const Workload& workload, unsigned promised);
 
 /// How many GPUs of the first kind these units would take when they are shared.
-unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units);
+/// duty_of   percent of the time that a workload keeps a GPU busy, as far as it counts
+unsigned gpus_for(const Draft& draft, const std::vector<std::size_t>& units,
+                  const std::function<double(const Workload&)>& duty_of);
 
 }  // namespace aliquot::plan

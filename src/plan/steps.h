@@ -48,10 +48,16 @@ void classify(Draft& draft);
 /// Takes the GPU of their own from those that have it for their memory alone.
 void share_large(Draft& draft);
 
+/// Techniques that are open where nothing asks for isolation.
+struct Ways {
+    bool mig = true;
+    bool mps = true;  // its shares are equal
+};
+
 /// The technique for what is to be shared on a pool of this model, with the reasons.
-/// slices   MIG may be chosen although nothing asks for isolation
+/// ways     what may be chosen although nothing asks for isolation
 Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_t>& shared,
-                 bool slices);
+                 Ways ways);
 
 /// Gives every unit a GPU, or says that none is left.
 void place(Draft& draft);

@@ -33,11 +33,12 @@ constexpr std::array<std::string_view, 6> kKinds{"inference", "training", "noteb
 constexpr std::array<std::string_view, 4> kIsolations{"none", "memory", "fault", "security"};
 constexpr std::array<std::string_view, 6> kFeatures{"nccl",      "p2p",    "ipc",
                                                     "profiling", "graphs", "nvenc"};
-constexpr std::array<std::string_view, 25> kKeys{
+constexpr std::array<std::string_view, 26> kKeys{
     "name",       "kind",        "replicas",    "gpus",           "memory", "measured",  "image",
     "model",      "quant",       "ctx",         "batch",          "duty",   "rps",       "ms",
     "latency_ms", "bursty",      "preemptible", "never_together", "tenant", "isolation", "features",
-    "cpu",        "host_memory", "cpu_seconds", "gpu_seconds"};
+    "cpu",        "host_memory", "cpu_seconds", "gpu_seconds",    "train"};
+constexpr std::array<std::string_view, 3> kTrainings{"full", "lora", "qlora"};
 constexpr std::string_view kEnough = "enough_seconds";
 
 Error at(std::string_view file, const Value& node, const std::string& what) {
@@ -237,6 +238,7 @@ private:
         if (key == "model") model_ = text(key, value);
         if (key == "quant") quant_ = &value;
         if (key == "ctx") load_.context = tokens(value);
+        if (key == "train") train_ = kTrainings[word(key, value, kTrainings)];
         if (key == "batch") load_.batch = number(key, value, 1, kMost);
         if (key == "duty") read_duty(value);
         if (key == "rps") rps_ = number(key, value, 0, kMost);
@@ -263,6 +265,10 @@ private:
             workload_.duty_percent =
                 std::min(kPercent, rps_ * milliseconds_ / kMilliseconds * kPercent);
         }
+        if (!train_.empty() && model_.empty()) {
+            refuse(*node_.find("train"), "'train' needs a 'model'");
+        }
+        if (!train_.empty() && !seen_.contains("kind")) workload_.kind = Kind::kTraining;
         const Certainty told = measured_ ? Certainty::kMeasured : Certainty::kDeclared;
         if (workload_.duty_percent) workload_.duty_certainty = told;
         if (workload_.memory_gib > 0) {
@@ -284,7 +290,14 @@ private:
             refuse(*node_.find("model"), shape.error().message);
             return;
         }
-        load_.dtype = sizing::usual_dtype(*shape);
+        const auto load = training_load(*shape, train_);
+        if (!load) {
+            refuse(*node_.find("train"), "'train': " + load.error().message);
+            return;
+        }
+        load_.task = load->task;
+        load_.dtype = load->dtype;
+        load_.checkpointing = load->checkpointing;
         if (quant_ != nullptr) {
             const auto dtype = sizing::parse_dtype(quant_->scalar);
             if (!dtype) {
@@ -320,6 +333,7 @@ private:
     double milliseconds_ = 0;
     std::string image_;
     std::string model_;
+    std::string_view train_;
     const Value* quant_ = nullptr;
     sizing::Load load_;
 };

@@ -73,6 +73,10 @@ Result<std::vector<Workload>> workloads_of_manifests(std::string_view file, std:
 /// in it means anything to a shell.
 std::string object_name(std::string_view name);
 
+/// A load in the usual number format: inference, or with `training` "full", "lora" or "qlora" that.
+/// errors   kUnsupported: what the model takes in training is not known (vision, speech, diffusion)
+Result<sizing::Load> training_load(const sizing::ModelShape& shape, std::string_view training);
+
 /// Memory of a workload that runs a model; over how many GPUs it may be parted, if it may.
 /// part   the number of GPUs was not told
 /// errors those of sizing::estimate_memory

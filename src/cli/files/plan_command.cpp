@@ -161,6 +161,9 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
         .add_option("--quant", words.quant, "Number format of its weights",
                     "FORMAT (fp32, bf16, fp16, fp8, int8, int4, q4_k_m ...)")
         ->needs(model);
+    command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
+        ->one_of({"full", "lora", "qlora"})
+        ->needs(model);
     command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS (8192, 128k)")
         ->needs(model)
         ->range(1U, 100'000'000U)

@@ -18,6 +18,7 @@ struct PlanOptions {
     std::string workloads_file;
     std::vector<std::string> manifests;
     std::string model;
+    std::string train;  // full, lora, qlora; empty: inference
     std::string quant;  // empty: as sizing::usual_dtype
     double context = 0;
     double batch = 1;

@@ -94,10 +94,12 @@ Result<Done> add_pools(plan::Request& request, const PlanOptions& words) {
 Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     const auto shape = sizing::model_by_name(words.model);
     if (!shape) return shape.error();
-    sizing::Load load;
-    load.dtype = request.pools.empty()
-                     ? sizing::usual_dtype(*shape)
-                     : sizing::usual_dtype_on(*shape, *request.pools.front().model);
+    auto trained = plan::training_load(*shape, words.train);
+    if (!trained) return std::move(trained).error().during("--train");
+    sizing::Load load = *trained;
+    if (!request.pools.empty()) {
+        load.dtype = sizing::usual_dtype_on(*shape, *request.pools.front().model, load.task);
+    }
     if (!words.quant.empty()) {
         const auto dtype = sizing::parse_dtype(words.quant);
         if (!dtype) return Error(dtype.error()).during("--quant");
@@ -110,6 +112,7 @@ Result<Done> add_model(plan::Request& request, const PlanOptions& words) {
     workload.format_told = !words.quant.empty() || shape->format.has_value();
     const auto filled = fill_memory_of_model(workload, *shape, load, true);
     if (!filled) return filled.error();
+    if (!words.train.empty()) workload.kind = plan::Kind::kTraining;
     plan::fill_guesses(workload);
     request.workloads.push_back(std::move(workload));
     if (!request.pools.empty()) return Done{};

@@ -15,10 +15,10 @@ namespace {
 constexpr double kMillion = 1e6;
 
 bool is_variant(std::string_view word) {
-    constexpr std::array<std::string_view, 24> kNoise{
-        "meta", "instruct", "chat", "hf",   "it",        "gguf", "awq",  "gptq",
-        "fp16", "bf16",     "fp8",  "int4", "int8",      "v1",   "v01",  "v02",
-        "v03",  "4bit",     "8bit", "onnx", "quantized", "4k",   "128k", "latest"};
+    constexpr std::array<std::string_view, 26> kNoise{
+        "meta", "instruct", "chat",      "hf",   "it",   "gguf",   "awq", "gptq", "fp16",
+        "bf16", "fp8",      "int4",      "int8", "v1",   "v01",    "v02", "v03",  "4bit",
+        "8bit", "onnx",     "quantized", "4k",   "128k", "latest", "qat", "v10"};
     return std::ranges::find(kNoise, word) != kNoise.end();
 }
 

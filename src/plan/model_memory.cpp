@@ -42,7 +42,7 @@ Result<sizing::Load> training_load(const sizing::ModelShape& shape, std::string_
     sizing::Load load;
     load.dtype = sizing::usual_dtype(shape);
     if (training.empty()) return load;
-    if (shape.layers == 0) {
+    if (!sizing::trains_by_shape(shape)) {
         return Error{ErrorCode::kUnsupported, "what " + shape.name +
                                                   " takes in training is not known; measure it, "
                                                   "and give 'memory' of the workload"};

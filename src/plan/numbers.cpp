@@ -186,7 +186,8 @@ std::string recommend(const Plan& plan, const Request& request) {
     if (kinds.size() > kMostNamed) gpu += ", ...";
     std::string reason = plan.reasons.empty() ? "" : ": " + head_reason(plan).text;
     const auto refused = std::ranges::find(plan.rejected, "PLN052", &Rejected::rule);
-    if ((plan.shares.empty() || plan.reasons.empty()) && refused != plan.rejected.end())
+    const bool alone = !plan.reasons.empty() && head_reason(plan).rule == "PLN007";
+    if ((plan.shares.empty() || plan.reasons.empty() || alone) && refused != plan.rejected.end())
         reason = ": " + refused->reason;
     const auto shared = std::ranges::find_if(
         plan.gpus, [](const GpuUse& use) { return use.replicas > 1 && use.share_mib > 0; });

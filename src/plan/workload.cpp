@@ -317,6 +317,7 @@ private:
         if (image == nullptr) return;
         workload_.memory_gib = image->memory_gib;
         workload_.memory_reason = "usual for " + std::string(image->what);
+        if (image->takes_whole_gpu) workload_.features.emplace_back("whole");
         workload_.bursty = image->bursty;
         bursty_ = image->bursty;
         if (!workload_.duty_percent) workload_.duty_percent = image->duty_percent;

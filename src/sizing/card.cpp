@@ -106,6 +106,10 @@ Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model, Ta
     return too_new ? Dtype::kFp16 : load.dtype;
 }
 
+bool trains_by_shape(const ModelShape& shape) {
+    return shape.layers > 0 && (shape.kind == "decoder" || shape.kind == "encoder");
+}
+
 bool divides_heads(const ModelShape& shape, const Load& load) {
     if (load.gpus == 1 || load.task != Task::kInference) return true;
     if (shape.working_mib > 0)
@@ -148,7 +152,7 @@ Result<CardFit> fit_card(const ModelShape& shape, const Load& asked, const catal
                       (fit.count > 1 ? " on each of " + std::to_string(fit.count) : "") + ", " +
                       gib_text(fit.usable_gib) + " usable of " + gib_text(fit.gpu_gib);
     }
-    if (fit.problem.empty() && load.task != Task::kInference && shape.layers == 0) {
+    if (fit.problem.empty() && load.task != Task::kInference && !trains_by_shape(shape)) {
         fit.not_known = true;
         fit.problem =
             "activations are most of what it takes and are not in the sum; `aliquot size "

@@ -46,6 +46,9 @@ std::string format_problem(const catalog::GpuModel& model, const Load& load);
 Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model,
                      Task task = Task::kInference);
 
+/// Whether its layers tell what training it takes: not of vision, speech and diffusion models.
+bool trains_by_shape(const ModelShape& shape);
+
 /// Whether `load.gpus` can share the model: a count that divides the heads or those of the cache; only one for
 /// what serves from a single GPU (encoders, vision, speech, diffusion).
 bool divides_heads(const ModelShape& shape, const Load& load);

@@ -27,7 +27,8 @@ std::optional<double> read_number(std::string_view text, std::size_t& at) {
 
 struct NamedSize {
     double parameters = 0;
-    double active = 0;  // those that work on a token, of a mixture: "a3b"
+    double active = 0;     // those that work on a token, of a mixture: "a3b"; 0: not said
+    bool mixture = false;  // of experts: "a3b", "8x7b"
     std::string arithmetic;
 };
 
@@ -100,7 +101,8 @@ std::optional<NamedSize> size_in(std::string_view name) {
         if ((unit != 'b' && unit != 'm') || !ends) continue;
         const double one = *value * (unit == 'b' ? kBillion : kMillion);
         const bool mixture = experts > 1;
-        NamedSize size{mixture ? experts * one * kExpertShare : one, active_in(name), ""};
+        NamedSize size{mixture ? experts * one * kExpertShare : one, active_in(name), false, ""};
+        size.mixture = mixture || size.active > 0;
         size.arithmetic = mixture ? decimal_text(experts) + " experts x " +
                                         decimal_text(one / kBillion) + " B x " +
                                         decimal_text(kExpertShare) + " (shared layers)"
@@ -141,7 +143,12 @@ ModelShape shape_like_nearest(std::string_view name, const NamedSize& size) {
     double least = 0;
     for (const catalog::KnownModel& model : catalog::known_models()) {
         const bool mixture = model.active_parameters < model.parameters;
-        if (model.kind != "decoder" || (size.active > 0 && !mixture)) continue;
+        if (model.kind != "decoder" || size.mixture != mixture) continue;
+        // A cache that is unusual for the size is lent to nobody.
+        constexpr unsigned kSmallCache = 1024;
+        const bool small = model.parameters > 3 * kBillion && model.kv_width <= kSmallCache;
+        const bool wide = model.parameters > 20 * kBillion && model.kv_heads == model.heads;
+        if (model.windowed_layers > 0 || (!mixture && (small || wide))) continue;
         const double distance = std::abs(std::log(model.parameters / size.parameters));
         if (nearest != nullptr && distance >= least) continue;
         nearest = &model;
@@ -151,6 +158,7 @@ ModelShape shape_like_nearest(std::string_view name, const NamedSize& size) {
     if (nearest != nullptr) shape = shape_of(*nearest);
     const std::string lent = shape.name;
     shape.name = name;
+    shape.context = 0;  // how far its own goes is not known
     shape.parameters = size.parameters;
     const bool mixture = size.active > 0 && size.active < size.parameters;
     shape.active_parameters = mixture ? size.active : size.parameters;

@@ -153,7 +153,9 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
                        "Workloads to run: a list of names with memory, duty, tenant, ...", "FILE");
     command.add_option("--from-manifests", words.manifests,
                        "Kubernetes manifests: what asks for a GPU there", "PATH");
-    command.add_option("--services", words.services, "Plan for this many identical services", "N")
+    command
+        .add_option("--services", words.services,
+                    "Plan for this many identical services on each GPU", "N")
         ->range(1U, 1000U);
     auto* const model =
         command.add_option("--model", words.model, "A neural network to run", "NAME (llama-3-8b)");

@@ -278,6 +278,7 @@ void PlacementWork::place(const std::stop_token& stop) {
     const auto turns = gangs_.turns();
     const auto queue = queue_of(turns);
     keep_nodes(queue);
+    preemptor_.begin_look();
     std::map<std::string, Decision> failed;  // by shape: what frees nothing changes no answer
     for (const Queued& one : queue) {
         if (stop.stop_requested() || !world_.elector.leads()) break;

@@ -17,6 +17,8 @@ constexpr std::size_t kMostSeekers = 16;  // at the same time
 constexpr unsigned kMostRounds = 3;       // of evictions for one pod, within kRoundWindow
 constexpr std::chrono::seconds kRoundWindow{600};
 constexpr std::chrono::seconds kBudgetPatience{5};
+constexpr std::chrono::milliseconds kMostSearch{500};  // of one look at all that wait
+constexpr std::chrono::seconds kBetweenSearches{10};   // for one pod, when nobody was found
 
 const kube_client::Resource kBudgets{.group = "policy",
                                      .version = "v1",
@@ -148,11 +150,23 @@ bool Preemptor::evict_all(const scheduling::Preemption& found, const scheduling:
     return true;
 }
 
+std::optional<scheduling::Preemption> Preemptor::search(const scheduling::GpuPod& pod,
+                                                        const scheduling::Books& books) {
+    std::erase_if(searched_,
+                  [now = world_.monotonic()](const auto& one) { return one.second < now; });
+    if (spent_ > kMostSearch || searched_.contains(pod.uid)) return std::nullopt;
+    const auto begin = Steady::now();
+    auto found = books.preemption_for(pod, rules_for(pod));
+    spent_ += Steady::now() - begin;
+    if (!found) searched_[pod.uid] = world_.monotonic() + kBetweenSearches;
+    return found;
+}
+
 Preemptor::Outcome Preemptor::make_room(const scheduling::GpuPod& pod, scheduling::Books& books,
                                         const std::stop_token& stop) {
     Outcome outcome;
     if (!seekers_.contains(pod.uid) && are_too_many()) return outcome;
-    const auto found = books.preemption_for(pod, rules_for(pod));
+    const auto found = search(pod, books);
     if (!found) return outcome;
     const auto now = world_.monotonic();
     Seeker& seeker = seekers_[pod.uid];

@@ -31,7 +31,10 @@ public:
               const PlacementOptions& options)
         : world_(std::move(world)), events_(events), options_(options) {}
 
-    /// As the leader, of a pod that waits. The node is kept for it in the books while its victims leave.
+    /// Before the pods that wait are looked at one after the other: the time for them begins anew.
+    void begin_look() { spent_ = {}; }
+    /// As the leader, of a pod that waits. Nothing is done when those before it took the time of this look, nor for a
+    /// while after nobody was found. The node is kept for it in the books while its victims leave.
     Outcome make_room(const scheduling::GpuPod& pod, scheduling::Books& books,
                       const std::stop_token& stop);
     /// The pods (uids) that a node is kept for; those that wait no more are forgotten.
@@ -59,6 +62,8 @@ private:
     bool evict_all(const scheduling::Preemption& found, const scheduling::GpuPod& pod,
                    Outcome& outcome, const std::stop_token& stop);
     [[nodiscard]] bool are_too_many() const;
+    std::optional<scheduling::Preemption> search(const scheduling::GpuPod& pod,
+                                                 const scheduling::Books& books);
     bool evict(const scheduling::GpuPod& victim, const scheduling::GpuPod& pod, Outcome& outcome,
                bool dry_run, const std::stop_token& stop);
     [[nodiscard]] scheduling::PreemptionRules rules_for(const scheduling::GpuPod& pod);
@@ -67,6 +72,8 @@ private:
     kube_client::EventRecorder& events_;
     const PlacementOptions& options_;
     std::map<std::string, Seeker> seekers_;  // by uid
+    Until searched_;                         // in vain
+    std::chrono::steady_clock::duration spent_{};
     Until evicted_;
     Until spared_;
 };

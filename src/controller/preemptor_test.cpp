@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/time_text.h"
 #include "kube_client/stub_api.h"
 #include "os/clock.h"
 
@@ -79,7 +80,7 @@ protected:
     std::chrono::steady_clock::time_point time_{std::chrono::hours{1}};
     Preemptor preemptor_{{.api = api_,
                           .elector = elector_,
-                          .now = [] { return std::chrono::system_clock::now(); },
+                          .now = [] { return *parse_rfc3339("2026-02-01T00:00:00Z"); },
                           .monotonic = [this] { return time_; }},
                          events_,
                          options_};
@@ -117,7 +118,10 @@ TEST_F(PreemptorTest, EvictsNobodyWhenOneBudgetDoesNotLetAllGo) {
     EXPECT_EQ(outcome.evicted, 0U);
     EXPECT_EQ(outcome.refused, 1U);
     EXPECT_FALSE(outcome.keeps_node);
-    EXPECT_EQ(make_room().refused, 0U) << "it is not asked for again at once";
+    time_ += std::chrono::seconds{30};
+    EXPECT_EQ(make_room().refused, 0U) << "it is not asked for again soon";
+    time_ += std::chrono::seconds{31};
+    EXPECT_EQ(make_room().refused, 1U);
 }
 
 TEST_F(PreemptorTest, EvictsNobodyWhenOneOfThemMayNotGo) {
@@ -149,6 +153,17 @@ TEST_F(PreemptorTest, DoesNotGoOnEvictingWhenOthersTakeTheRoomEachTime) {
     }
     time_ += std::chrono::minutes{10};
     EXPECT_EQ(make_room().evicted, 2U) << "later anew";
+}
+
+TEST_F(PreemptorTest, LooksAgainTenSecondsAfterItFoundNobody) {
+    hold("x");
+    hold("y", "n", 1, 10);
+    EXPECT_EQ(make_room().evicted, 0U) << "the other GPU is held by one of its own priority";
+    books_.remove_pod("uid-y");
+    hold("y");
+    EXPECT_EQ(make_room().evicted, 0U);
+    time_ += std::chrono::seconds{11};
+    EXPECT_EQ(make_room().evicted, 2U);
 }
 
 TEST_F(PreemptorTest, GivesUpThoseWhoDoNotLeaveInTimeAndTakesOthers) {

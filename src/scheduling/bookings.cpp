@@ -329,11 +329,11 @@ std::vector<Bookings::Held> Bookings::held_on(const std::string& node) const {
     return held;
 }
 
-std::vector<Bookings::Holder> Bookings::holders_on(const std::string& node) const {
-    std::vector<Holder> holders;
+std::map<std::string, std::vector<Bookings::Holder>> Bookings::holders() const {
+    std::map<std::string, std::vector<Holder>> holders;
     for (const auto& [uid, entry] : entries_) {
-        if (entry.pod.node == node && !entry.targets.empty())
-            holders.push_back({&entry.pod, &entry.targets.front().units});
+        if (!entry.pod.node.empty() && !entry.targets.empty())
+            holders[entry.pod.node].push_back({&entry.pod, &entry.targets.front().units});
     }
     return holders;
 }

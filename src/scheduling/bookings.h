@@ -53,7 +53,7 @@ public:
         const GpuPod* pod = nullptr;
         const DeviceUnits* units = nullptr;
     };
-    [[nodiscard]] std::vector<Holder> holders_on(const std::string& node) const;
+    [[nodiscard]] std::map<std::string, std::vector<Holder>> holders() const;  // by node
     [[nodiscard]] std::string self_check();
 
     /// The labels of any node of the cluster: what pods say of each other goes by them.

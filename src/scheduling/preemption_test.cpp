@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
 #include "scheduling/books.h"
 
 namespace aliquot::scheduling {
@@ -235,6 +241,101 @@ TEST_F(PreemptionAmongOthers, TheNodeThatIsKeptForItIsAwaitedFirst) {
     world_.books.keep_node(asks_, "b");
     EXPECT_THAT(world_.victims(asks_, &where), IsEmpty());
     EXPECT_EQ(where, "b");
+}
+
+struct Held {
+    GpuPod pod;
+    std::string node;
+};
+
+/// Pods on the GPUs of two nodes, by chance.
+std::vector<Held> random_pods(std::mt19937& random) {
+    const auto below = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
+    std::map<std::string, unsigned> used;
+    std::vector<Held> made;
+    for (unsigned i = 0; i < 10; ++i) {
+        const std::string where = below(2) == 0 ? "a" : "b";
+        const std::string gpu = "GPU-" + where + "-" + std::to_string(below(2));
+        const unsigned units = 1 + below(5);
+        if (used[gpu] + units > 8) continue;
+        used[gpu] += units;
+        GpuPod one =
+            pod("h" + std::to_string(i), kShare, units, static_cast<std::int32_t>(below(3)));
+        one.labels = {{"app", below(4) == 0 ? "y" : "x"}};
+        one.plan = R"({"v":1,"gen":1,"ask":[],"nodes":[{"node":")" + where + R"(","units":{")" +
+                   std::string(kShare) + R"(":{")" + gpu + "\":" + std::to_string(units) + "}}}]}";
+        made.push_back({one, where});
+    }
+    return made;
+}
+
+World world_of(const std::vector<Held>& pods, const std::set<std::string>& gone) {
+    World world;
+    for (const char* const name : {"a", "b"}) {
+        ServedNode made = node(name, kShare, 2, 8);
+        made.labels = {{kHost, name}};
+        world.books.set_node(made);
+    }
+    for (const Held& one : pods) {
+        if (!gone.contains(one.pod.uid)) world.hold(one.pod, one.node, "2026-01-01T01:00:00Z");
+    }
+    return world;
+}
+
+bool fits_when_gone(const std::vector<Held>& pods, const std::set<std::string>& gone,
+                    const GpuPod& asks) {
+    World world = world_of(pods, gone);
+    return world.books.what_if(asks).kind == Decision::Kind::kPlaced;
+}
+
+/// Of one node; 3: no two are enough.
+std::size_t fewest(const std::vector<Held>& pods, const GpuPod& asks) {
+    std::size_t least = 3;
+    for (const Held& a : pods) {
+        for (const Held& b : pods) {
+            if (a.node != b.node || std::max(a.pod.priority, b.pod.priority) >= asks.priority)
+                continue;
+            const std::set<std::string> gone = {a.pod.uid, b.pod.uid};
+            if (gone.size() < least && fits_when_gone(pods, gone, asks)) least = gone.size();
+        }
+    }
+    return least;
+}
+
+TEST(Preemption, IsEnoughAndTakesNoMoreThanAnyOtherWouldWhateverRuns) {
+    std::mt19937 random(20260101);
+    unsigned found_some = 0;
+    for (unsigned round = 0; round < 150; ++round) {
+        const auto pods = random_pods(random);
+        GpuPod asks = pod("p", kShare, static_cast<unsigned>(3 + random() % 6), 2);
+        if (random() % 2 == 0)
+            asks.affinity.without = {
+                {.selector = k8s::LabelSelector{{.key = "app", .values = {"y"}}},
+                 .topology_key = kHost}};
+        if (fits_when_gone(pods, {}, asks)) continue;
+        const World world = world_of(pods, {});
+        const auto found = world.books.preemption_for(asks, world.rules);
+        const std::size_t least = fewest(pods, asks);
+        if (!found) {
+            EXPECT_EQ(least, 3U) << round;
+            continue;
+        }
+        ++found_some;
+        std::set<std::string> gone;
+        for (const GpuPod& one : found->victims) {
+            EXPECT_LT(one.priority, asks.priority) << round;
+            EXPECT_EQ(one.node, found->node) << round;
+            gone.insert(one.uid);
+        }
+        EXPECT_TRUE(fits_when_gone(pods, gone, asks)) << round;
+        EXPECT_EQ(std::min<std::size_t>(gone.size(), 3), least) << round;
+        for (const std::string& uid : gone) {
+            std::set<std::string> without = gone;
+            without.erase(uid);
+            EXPECT_FALSE(fits_when_gone(pods, without, asks)) << round << ": " << uid << " in vain";
+        }
+    }
+    EXPECT_GT(found_some, 50U) << "else the chances are chosen badly";
 }
 
 }  // namespace

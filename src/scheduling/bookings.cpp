@@ -23,14 +23,16 @@ void Bookings::set_node(ServedNode node) {
         if (!is_new) return rebuild();
         pools_.add(kept);
     }
+    std::vector<Entry*> moved;
     for (auto& [uid, entry] : entries_) {
         if (entry.pod.node != name) continue;
         const auto was = before.find(uid);
         const auto is = kept.granted.find(uid);
         const bool told = is != kept.granted.end();
         if (!is_new && (!told || (was != before.end() && was->second == is->second))) continue;
-        settle_bound(entry);
+        moved.push_back(&entry);
     }
+    settle(moved);
 }
 
 void Bookings::remove_node(const std::string& name) {
@@ -41,10 +43,13 @@ void Bookings::rebuild() {
     pools_ = Pools();
     for (const auto& [name, node] : nodes_) pools_.add(node);
     pools_.engine().set_workload(workload_);
-    for (auto& [uid, entry] : entries_) entry.bookings.clear();
+    unseated_.clear();
+    std::vector<Entry*> bound;
     for (auto& [uid, entry] : entries_) {
-        if (entry.is_bound()) settle_bound(entry);
+        entry.bookings.clear();
+        if (entry.is_bound()) bound.push_back(&entry);
     }
+    settle(bound);
     for (auto& [uid, entry] : entries_) {
         if (!entry.is_bound()) book(entry);
     }
@@ -73,8 +78,11 @@ void Bookings::remove_pod(const std::string& uid) {
     const auto found = entries_.find(uid);
     if (found == entries_.end()) return;
     apart_.erase(uid);
+    unseated_.erase(uid);
     release(found->second);
     entries_.erase(found);
+    for (const std::string& other : std::set<std::string>(unseated_))
+        settle_bound(entries_.at(other));
 }
 
 void Bookings::forget(const std::string& uid) {
@@ -149,11 +157,28 @@ DeviceUnits Bookings::units_of_bound(const Entry& entry) const {
     return fit_on(entry.pod, node->second, pools_).value_or(DeviceUnits{});
 }
 
+bool Bookings::is_told(const Entry& entry) const {
+    const auto node = nodes_.find(entry.pod.node);
+    return node != nodes_.end() && node->second.granted.contains(entry.pod.uid);
+}
+
+/// All of them leave before one of them comes: they may have got each other's GPUs.
+void Bookings::settle(std::vector<Entry*> entries) {
+    for (Entry* const entry : entries) release(*entry);
+    std::stable_partition(entries.begin(), entries.end(),
+                          [this](const Entry* entry) { return is_told(*entry); });
+    for (Entry* const entry : entries) settle_bound(*entry);
+}
+
 void Bookings::settle_bound(Entry& entry) {
     release(entry);
     Target here{.node = entry.pod.node, .units = units_of_bound(entry)};
+    const auto node = nodes_.find(entry.pod.node);
+    const bool seated =
+        !here.units.empty() || node == nodes_.end() || !fits_when_empty(entry.pod, node->second);
     entry.targets = {std::move(here)};
     book(entry);
+    if (!seated && entry.targets.front().units.empty()) unseated_.insert(entry.pod.uid);
 }
 
 // ---- bookings -------------------------------------------------------------------------------------
@@ -239,23 +264,56 @@ bool Bookings::push_planned_off(const Entry& by, const std::string& node) {
     return pushed;
 }
 
+/// What bound pods are only thought to have there gives way to what an agent has told.
+std::vector<Bookings::Entry*> Bookings::push_untold_off(const Entry& by, const Target& target) {
+    std::vector<Entry*> pushed;
+    for (auto& [uid, entry] : entries_) {
+        if (&entry == &by || entry.pod.node != target.node || is_told(entry)) continue;
+        if (entry.bookings.empty()) continue;
+        release(entry);
+        pushed.push_back(&entry);
+    }
+    return pushed;
+}
+
+bool Bookings::take_all(Entry& entry, const Target& target, std::set<std::size_t>& touched) {
+    bool all = true;
+    for (const auto& [resource, gpus] : target.units)
+        all = take_units(entry, target.node, resource, gpus, touched) && all;
+    return all;
+}
+
 void Bookings::book_at(Entry& entry, Target& target) {
     const auto node = nodes_.find(target.node);
     if (node == nodes_.end()) return;
     std::set<std::size_t> touched;
-    bool fits = true;
-    for (const auto& [resource, gpus] : target.units) {
-        bool taken = take_units(entry, target.node, resource, gpus, touched);
-        if (!taken && entry.is_bound() && push_planned_off(entry, target.node)) {
-            taken = take_units(entry, target.node, resource, gpus, touched);
-        }
-        fits = fits && taken;
+    bool fits = take_all(entry, target, touched);
+    const auto again = [&] {
+        release(entry);
+        touched.clear();
+        fits = take_all(entry, target, touched);
+    };
+    std::vector<Entry*> pushed;
+    if (!fits && entry.is_bound() && push_planned_off(entry, target.node)) again();
+    if (!fits && entry.is_bound() && is_told(entry)) {
+        pushed = push_untold_off(entry, target);
+        if (!pushed.empty()) again();
+    } else if (!fits && entry.is_bound()) {
+        release(entry);
+        if (auto units = fit_on(entry.pod, node->second, pools_)) target.units = *std::move(units);
+        again();
     }
     if (!fits) ++overbooked_;
     for (const std::size_t pool : pools_.of_node(target.node)) {
         if (!touched.contains(pool)) (void)take(entry, pool, {}, {});
     }
-    if (entry.is_bound()) seat_again();
+    if (!entry.is_bound()) return;
+    if (fits)
+        unseated_.erase(entry.pod.uid);
+    else
+        unseated_.insert(entry.pod.uid);
+    for (Entry* const other : pushed) settle_bound(*other);
+    seat_again();
 }
 
 /// Those that gave way look for other GPUs of their nodes.
@@ -283,38 +341,6 @@ std::string Bookings::node_planned_for(const std::string& uid) const {
     const auto found = entries_.find(uid);
     if (found == entries_.end() || found->second.targets.empty()) return {};
     return found->second.targets.front().node;
-}
-
-std::vector<GpuBooking> Bookings::gpus() const {
-    std::map<std::string, std::map<std::pair<std::string, std::string>, std::vector<std::string>>>
-        pods;
-    for (const auto& [uid, entry] : entries_) {
-        for (const Target& target : entry.targets) {
-            for (const auto& [resource, gpus] : target.units) {
-                for (const auto& gpu : gpus) {
-                    pods[target.node][{resource, gpu.first}].push_back(
-                        entry.pod.full_name() + (entry.is_bound() ? "" : " (planned)"));
-                }
-            }
-        }
-    }
-    std::vector<GpuBooking> rows;
-    for (const auto& [name, node] : nodes_) {
-        for (const std::size_t index : pools_.of_node(name)) {
-            const Pool& pool = pools_.all()[index];
-            for (unsigned i = 0; i < pool.gpus.size(); ++i) {
-                GpuBooking row{.node = name,
-                               .gpu = pool.gpus[i],
-                               .resource = pool.resource,
-                               .units = pool.units,
-                               .free = pools_.free_units(pool, i),
-                               .pods = pods[name][{pool.resource, pool.gpus[i]}]};
-                std::sort(row.pods.begin(), row.pods.end());
-                rows.push_back(std::move(row));
-            }
-        }
-    }
-    return rows;
 }
 
 std::vector<Bookings::Held> Bookings::held_on(const std::string& node) const {

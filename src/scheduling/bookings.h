@@ -16,7 +16,9 @@
 namespace aliquot::scheduling {
 
 /// Who has what: every pod that is bound or planned, with its part of each pool. What is bound comes first: what
-/// is only planned gives way to it and looks for other GPUs of the same nodes. Not thread-safe.
+/// is only planned gives way to it and looks for other GPUs of the same nodes. What an agent has told comes before
+/// what a bound pod is thought to have. A bound pod counts though no room seems left for it: as soon as there is
+/// some, it is booked. Not thread-safe.
 class Bookings {
 public:
     void set_node(ServedNode node);
@@ -39,7 +41,6 @@ public:
     /// The first node that is planned for a pod; empty: none is.
     [[nodiscard]] std::string node_planned_for(const std::string& uid) const;
     [[nodiscard]] std::uint64_t overbooked() const { return overbooked_; }
-    [[nodiscard]] std::vector<GpuBooking> gpus() const;
     /// What one pod has, or is to have, of a node.
     struct Held {
         std::string pod;    // NAMESPACE/NAME
@@ -87,14 +88,21 @@ private:
               std::vector<std::uint8_t> devices);
     bool take_units(Entry& entry, const std::string& node, const std::string& resource,
                     const std::map<std::string, unsigned>& gpus, std::set<std::size_t>& touched);
+    bool take_all(Entry& entry, const Target& target, std::set<std::size_t>& touched);
     bool push_planned_off(const Entry& by, const std::string& node);
+    std::vector<Entry*> push_untold_off(const Entry& by, const Target& target);
     void seat_again();
+    void settle(std::vector<Entry*> entries);
     void settle_bound(Entry& entry);
+    /// Whether an agent has told what the pod got.
+    [[nodiscard]] bool is_told(const Entry& entry) const;
     [[nodiscard]] DeviceUnits units_of_bound(const Entry& entry) const;
 
     std::map<std::string, ServedNode> nodes_;
-    std::map<std::string, Entry> entries_;       // by uid
-    std::set<std::string> apart_;                // uids of those with anti-affinity
+    std::map<std::string, Entry> entries_;  // by uid
+    std::set<std::string> apart_;           // uids of those with anti-affinity
+    std::set<std::string>
+        unseated_;  // uids of bound ones that are not booked whole: no room for them
     std::map<std::string, k8s::Labels> labels_;  // by node
     Pools pools_;
     std::vector<placement::TaskType> workload_;

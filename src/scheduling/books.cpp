@@ -43,6 +43,38 @@ private:
     std::optional<Neighbours> neighbours_;
 };
 
+std::vector<GpuBooking> rows_of(const Bookings& bookings) {
+    std::map<std::string, std::map<std::pair<std::string, std::string>, std::vector<std::string>>>
+        pods;
+    bookings.visit([&](const GpuPod& pod, const std::vector<Target>& targets) {
+        for (const Target& target : targets) {
+            for (const auto& [resource, gpus] : target.units) {
+                for (const auto& gpu : gpus) {
+                    pods[target.node][{resource, gpu.first}].push_back(
+                        pod.full_name() + (pod.node.empty() ? " (planned)" : ""));
+                }
+            }
+        }
+    });
+    std::vector<GpuBooking> rows;
+    for (const auto& [name, node] : bookings.nodes()) {
+        for (const std::size_t index : bookings.pools().of_node(name)) {
+            const Pool& pool = bookings.pools().all()[index];
+            for (unsigned i = 0; i < pool.gpus.size(); ++i) {
+                GpuBooking row{.node = name,
+                               .gpu = pool.gpus[i],
+                               .resource = pool.resource,
+                               .units = pool.units,
+                               .free = bookings.pools().free_units(pool, i),
+                               .pods = pods[name][{pool.resource, pool.gpus[i]}]};
+                std::sort(row.pods.begin(), row.pods.end());
+                rows.push_back(std::move(row));
+            }
+        }
+    }
+    return rows;
+}
+
 }  // namespace
 
 class Books::State {
@@ -341,7 +373,7 @@ bool Books::serves(const std::string& resource) const {
 std::string Books::shape(const GpuPod& pod) const {
     return shape_of(pod, state_->bookings().has_pods_apart());
 }
-std::vector<GpuBooking> Books::gpus() const { return state_->bookings().gpus(); }
+std::vector<GpuBooking> Books::gpus() const { return rows_of(state_->bookings()); }
 std::uint64_t Books::overbooked() const { return state_->bookings().overbooked(); }
 std::string Books::self_check() { return state_->bookings().self_check(); }
 

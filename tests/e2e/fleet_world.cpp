@@ -249,6 +249,14 @@ std::string FleetWorld::nodes_text() {
         if (units == free.end()) continue;
         for (const auto& [resource, count] : units->second)
             text += " " + resource + "=" + std::to_string(count);
+        text += "\n  told: " +
+                kube_client::string_at(node.json, "/metadata/annotations/aliquot.dev~1granted")
+                    .value_or("nothing");
+    }
+    for (const auto& [name, pod] : pods()) {
+        text += "\n" + name + ' ' + pod.uid + ' ' + pod.resource + '=' + std::to_string(pod.count) +
+                ' ' + (pod.gated ? "gated" : pod.phase) + " on '" + pod.node + "', planned for";
+        for (const std::string& target : pod.targets) text += ' ' + target;
     }
     return text;
 }

@@ -71,7 +71,7 @@ protected:
 
     /// Empty: every pod runs or waits for good reason, and kubelets and API server agree; else what is wrong.
     std::string complaint();
-    /// A line for each node: what the API server and its kubelet say of it.
+    /// What the API server and the kubelets say of nodes and pods.
     std::string nodes_text();
     /// complaint() is empty within `patience`.
     testing::AssertionResult settles(std::chrono::seconds patience);

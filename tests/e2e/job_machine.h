@@ -42,8 +42,9 @@ protected:
 
     void start_server() {
         os::Command command;
-        command.argv = {kAliquot,         "serve",    "--gpu",   "a2:2",    "--state",
-                        state().native(), "--socket", address(), "--grace", "1"};
+        command.argv = {kAliquot,   "serve",   "--state", state().native(),
+                        "--socket", address(), "--grace", "1"};
+        command.argv.insert(command.argv.end(), gpus_.begin(), gpus_.end());
         command.argv.insert(command.argv.end(), more_.begin(), more_.end());
         command.environment = os::current_environment();
         command.output_path = directory_.path() / "server.log";
@@ -108,6 +109,7 @@ protected:
     }
 
     os::TemporaryDirectory directory_;
+    std::vector<std::string> gpus_{"--gpu", "a2:2"};
     std::vector<std::string> more_;
     std::optional<os::Process> server_;
 };

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`aliquot serve` with simulated GPUs in a directory of its own, for a test."""
+import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 import time
@@ -31,6 +33,22 @@ class Machine:
     def alive(self):
         return self._process.poll() is None
 
+    def pid(self):
+        return self._process.pid
+
+    def kill(self):
+        """The server, and what runs, at once: for a queue that is too long to be cancelled."""
+        self._process.kill()
+        self._process.wait(PATIENCE)
+        for mark in (self.path / "state/jobs").glob("*/started"):
+            runner = int(mark.read_text().split()[1])
+            command = pathlib.Path(f"/proc/{runner}/cmdline")
+            try:
+                if str(mark.parent).encode() in command.read_bytes():
+                    os.kill(runner, signal.SIGKILL)
+            except OSError:
+                continue  # it has ended
+
     def _job(self, *words):
         return subprocess.run([self._program, "job", words[0], "--server", self.server, *words[1:]],
                               capture_output=True, text=True, check=False).stdout
@@ -39,6 +57,10 @@ class Machine:
         return [row.split()[0] for row in self._job("list", "--limit", "10000").split("\n")[1:] if row]
 
     def __exit__(self, *_):
+        if not self.alive():
+            self._log.close()
+            self._directory.cleanup()
+            return
         # What runs outlives the server: it ends before the directory goes.
         if numbers := self._living():
             self._job("cancel", *numbers)

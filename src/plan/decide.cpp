@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "plan/mig.h"
+#include "plan/share.h"
 #include "plan/steps.h"
 #include "sizing/text.h"
 
@@ -99,7 +100,7 @@ bool wants_hardware(const std::vector<const Workload*>& shared) {
 /// Whether every need has a profile; the packing itself comes later.
 std::string no_profile(const GpuPool& pool, const std::vector<const Workload*>& shared) {
     for (const Workload* const w : shared) {
-        const auto need = mig_need(*pool.model, w->memory_gib, 0);
+        const auto need = mig_need(*pool.model, slice_need_gib(*w), 0);
         if (need.choices.empty()) {
             return w->name + " (" + gib_text(w->memory_gib) + ") fits into no profile of " +
                    std::string(pool.model->key);

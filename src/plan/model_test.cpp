@@ -60,6 +60,34 @@ TEST(Models, TakeAsManyGpusInAPlanAsSizeSays) {
     }
 }
 
+TEST(Models, GetASliceOfMigOnlyWhereSizeSaysThatTheyFit) {
+    std::size_t slices = 0;
+    for (const catalog::KnownModel& known : catalog::known_models()) {
+        for (const char* const gpu : {"a30", "a100-40", "a100-80", "h100", "h200", "b200"}) {
+            Request request;
+            request.pools.push_back(*parse_gpu(gpu));
+            const auto shape = sizing::model_by_name(known.key);
+            ASSERT_TRUE(shape);
+            sizing::Load load;
+            load.dtype = sizing::usual_dtype(*shape);
+            Workload workload;
+            workload.name = "model";
+            workload.replicas = 2;
+            workload.isolation = Isolation::kFault;
+            ASSERT_TRUE(fill_memory_of_model(workload, *shape, load, true));
+            fill_guesses(workload);
+            request.workloads.push_back(std::move(workload));
+            for (const Share& share : make_plan(request).shares) {
+                if (share.mode != Mode::kMig) continue;
+                ++slices;
+                EXPECT_LE(share.need_mib, sizing::usable_by_a_model(share.memory_mib) * 1.000001)
+                    << known.key << " on " << gpu << ' ' << share.profile;
+            }
+        }
+    }
+    EXPECT_GT(slices, 100U);
+}
+
 TEST(Models, OfSeventyBillionParametersTakeTwoGpusOfEightyGib) {
     const auto shape = sizing::model_by_name("llama-3-70b");
     ASSERT_TRUE(shape);

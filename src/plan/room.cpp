@@ -157,7 +157,7 @@ MigNeed Room::mig_need_of(const Slot& slot, std::size_t index) const {
     const Workload& w = *draft_.units[index].workload;
     const bool guessed = w.duty_certainty == Certainty::kGuessed;
     const double duty = guessed ? 0 : w.duty_percent.value_or(0);
-    return mig_need(*slot.pool->model, need_mib(w) / kMibPerGib, duty);
+    return mig_need(*slot.pool->model, slice_need_gib(w), duty);
 }
 
 std::vector<MigNeed> Room::mig_needs_of(const Slot& slot) const {

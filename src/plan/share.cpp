@@ -40,6 +40,11 @@ double most_need_mib(const GpuPool& pool, const Workload& workload) {
     return workload.load ? sizing::usable_by_a_model(memory_mib(pool)) : memory_mib(pool);
 }
 
+double slice_need_gib(const Workload& workload) {
+    const double need = need_mib(workload) / kMibPerGib;
+    return workload.load ? need / sizing::usable_by_a_model(1) : need;
+}
+
 bool holds_alone(const GpuPool& pool, const Workload& workload) {
     return workload.memory_gib * kMibPerGib <= most_need_mib(pool, workload);
 }

@@ -51,6 +51,9 @@ void forget_limits(Plan& plan);
 /// Says that jobs share although nobody told how busy they are.
 void tell_crowded(Plan& plan);
 
+/// What a MIG slice must have for a workload: of a slice as of a GPU, a model takes all but 5 %.
+double slice_need_gib(const Workload& workload);
+
 /// GPUs that nothing runs on and that hold a workload, less some that are promised to others.
 unsigned free_gpus(const Draft& draft, const Workload& workload, unsigned promised);
 

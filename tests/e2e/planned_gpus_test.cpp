@@ -184,6 +184,30 @@ TEST_F(PlannedGpus, APersonSeesWhyAPodWaitsAndLetsItGo) {
     EXPECT_EQ(say({"placement", "release"}).first, 2);
 }
 
+TEST_F(PlannedGpus, APersonSeesWhoWouldHaveToGoForAPodOfAHigherPriority) {
+    ask("POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
+        {{"metadata", {{"name", "first"}}}, {"value", 1000}});
+    add_planned("holds", 0, 4);
+    add_planned("small", 1, 3);
+    Json made = pod_of("urgent", 3);
+    made["spec"]["schedulingGates"] = Json::array({{{"name", "aliquot.dev/placement"}}});
+    made["spec"]["priorityClassName"] = "first";
+    ask("POST", kPods, made);
+    const auto explain = [&] { return say({"explain", "pod", "urgent", "-n", "team"}).second; };
+    EXPECT_THAT(explain(), testing::Not(testing::HasSubstr("Preempts"))) << "they began just now";
+    const Json bound{{"type", "PodScheduled"},
+                     {"status", "True"},
+                     {"lastTransitionTime", "2020-01-01T00:00:00Z"}};
+    ask("PATCH", std::string(kPods) + "/small/status",
+        {{"status", {{"conditions", Json::array({bound})}}}},
+        "application/strategic-merge-patch+json");
+    EXPECT_THAT(explain(), testing::HasSubstr("would evict team/small from gpu-1"));
+    const Json told =
+        Json::parse(say({"explain", "pod", "urgent", "-n", "team", "-o", "json"}).second);
+    EXPECT_EQ(told["preemption"]["node"], "gpu-1") << told;
+    EXPECT_EQ(told["preemption"]["pods"], Json::array({"team/small"})) << told;
+}
+
 TEST_F(PlannedGpus, FromTheGateToTheDeviceWhatIsPlannedIsWhatIsGranted) {
     contract::ControllerProcess controller(admin(), "aliquot-system", "aliquot", {"--placement"});
     const auto planned_of = [&](const std::string& name) {

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "grant/mechanism.h"
 #include "plan/steps.h"
+#include "sizing/card.h"
 #include "sizing/instance.h"
 #include "sizing/text.h"
 
@@ -226,6 +227,16 @@ void add_general_warnings(Plan& plan, const Request& request) {
         if (const std::string name = object_name(w.name); name != w.name) {
             plan.warnings.push_back("'" + w.name +
                                     "' is no name of a Kubernetes object: commands say " + name);
+        }
+        const bool keeps_only =
+            w.load && std::ranges::any_of(request.pools, [&w](const GpuPool& pool) {
+                return sizing::format_problem(*pool.model, *w.load).empty() &&
+                       !sizing::computes_in(*pool.model, *w.load);
+            });
+        if (keeps_only) {
+            plan.warnings.push_back(w.name +
+                                    ": fp8 of the weights only, and computed in 16 bits, on GPUs "
+                                    "before compute capability 8.9");
         }
         if (!w.part_problem.empty()) plan.warnings.push_back(w.name + ": " + w.part_problem);
         if (w.memory_gib > 0 || w.gpus > 1) continue;

@@ -41,6 +41,7 @@ std::string smaller_format(const ModelShape& shape, Load load, const catalog::Gp
         if (bytes_per_parameter(dtype) > now || !format_problem(model, load).empty()) continue;
         if (trains && dtype != Dtype::kFp16)
             continue;  // LoRA and QLoRA are other kinds of training
+        if (!computes_in(model, load)) continue;
         if (fits(shape, load, usable_gib)) return std::string(to_text(dtype));
     }
     return {};
@@ -87,16 +88,22 @@ std::string smaller_load(const ModelShape& shape, const Load& load, double usabl
 std::string format_problem(const catalog::GpuModel& model, const Load& load) {
     if (model.architecture == "not known") return {};  // of a card by its memory alone
     const catalog::Version for_bf16{{8, 0}};
-    const catalog::Version for_fp8{{8, 9}};
+    const catalog::Version for_fp8_weights{{7, 5}};
     const std::string compute =
         std::to_string(model.compute.major()) + '.' + std::to_string(model.compute.minor());
     if (load.dtype == Dtype::kBf16 && model.compute < for_bf16) {
         return "bf16 needs compute capability 8.0, it has " + compute + " (fp16 would do)";
     }
-    if (load.dtype == Dtype::kFp8 && model.compute < for_fp8) {
-        return "fp8 needs compute capability 8.9, it has " + compute;
+    if (load.dtype == Dtype::kFp8 && model.compute < for_fp8_weights) {
+        return "fp8 needs compute capability 7.5, it has " + compute;
     }
     return {};
+}
+
+bool computes_in(const catalog::GpuModel& model, const Load& load) {
+    const catalog::Version for_fp8{{8, 9}};
+    return load.dtype != Dtype::kFp8 || model.architecture == "not known" ||
+           model.compute >= for_fp8;
 }
 
 Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model, Task task) {

@@ -38,6 +38,10 @@ inline constexpr std::array<unsigned, 5> kParallelCounts{1, 2, 4, 8, 16};
 /// What a model may take of a GPU of so much memory: all but 5 %, for what the allocator scatters.
 constexpr double usable_by_a_model(double memory) { return memory * 0.95; }
 
+/// Whether the card computes in the format of the weights: fp8 from 8.9. Before, from 7.5, it only keeps weights in
+/// it and computes in 16 bits (vLLM's weight-only FP8).
+bool computes_in(const catalog::GpuModel& model, const Load& load);
+
 /// The formats that fp8 and bf16 need a newer card for: empty, or "bf16 needs compute capability 8.0, ...".
 std::string format_problem(const catalog::GpuModel& model, const Load& load);
 

@@ -41,7 +41,7 @@ struct GpuChoice {
 };
 
 /// Picks the cheapest GPUs for a model: memory x (1 - 5 %) >= need on each; 1, 2, 4 or 8 of them,
-/// and a count that divides the heads; bf16 from compute capability 8.0, fp8 from 8.9; CPU and
+/// and a count that divides the heads; bf16 from compute capability 8.0, fp8 from 7.5; CPU and
 /// memory of the machine by what it leaves for pods.
 /// errors   those of estimate_memory; kNotFound: an unknown GPU
 Result<GpuChoice> choose_gpus(const ModelShape& shape, const Load& load, const HostNeed& host);

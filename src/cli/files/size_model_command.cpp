@@ -176,6 +176,9 @@ void print_card(std::ostream& out, const Card& card, const sizing::ModelShape& s
     out << "fits, " << sizing::gib_text(fit.per_gpu_gib) << " of "
         << sizing::gib_text(fit.usable_gib) << " usable" << (fit.count > 1 ? " on each" : "")
         << '\n';
+    if (!computes_in(*card.pool.model, load)) {
+        out << "  weights only: fp8 is computed in from compute capability 8.9; here in 16 bits\n";
+    }
     if (fit.most_context > 0) {
         out << "  at most " << decimal_text(fit.most_context, 0) << " tokens at batch "
             << decimal_text(load.batch)

@@ -8,7 +8,7 @@
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
 #include "lint/rules/mig_rules.h"
-#include "lint/rules/told_models.h"
+#include "lint/rules/named_models.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -153,7 +153,7 @@ void check_profiles_exist(const Command& command, const std::vector<std::string>
 }
 
 /// MIG002, MIG004: against the model that the text says the command is for.
-void check_told_model(ToldModels& models, const Command& command,
+void check_told_model(NamedModels& models, const Command& command,
                       const std::vector<std::string>& instances, Report& report) {
     const auto told = models.at(command.mark, command.heading, command.comment);
     if (!told) return;
@@ -289,7 +289,7 @@ void check_mig_commands(const File& file, Report& report) {
                          !file.mentions("migmanager.enabled=false");
     const unsigned managed_from = managed ? first_managed_line(file) : 0;
     Left left;
-    ToldModels models(file);
+    NamedModels models(file);
     unsigned last_line = 0;
     for (const Command& command : file.commands) {
         if (!is_mig(command) || command.shown) continue;

@@ -11,7 +11,7 @@
 #include "lint/rules/evidence.h"
 #include "lint/rules/mig_fit.h"
 #include "lint/rules/mig_rules.h"
-#include "lint/rules/told_models.h"
+#include "lint/rules/named_models.h"
 #include "lint/words.h"
 
 namespace aliquot::lint {
@@ -44,7 +44,7 @@ Pinned pinned_model(const PodSpec& pod) {
 
 /// MIG004, where the text is about one model.
 void check_told_model(const File& file, const PodSpec& pod, const ResourceValue& value,
-                      ToldModels& models, Report& report) {
+                      NamedModels& models, Report& report) {
     const Object* object = file.object(pod);
     const int block = object == nullptr ? -1 : object->block;
     const int heading = block < 0 ? -1 : file.blocks[static_cast<std::size_t>(block)].heading;
@@ -169,7 +169,7 @@ void check_mig_pods(const File& file, const Facts* facts, Report& report) {
             can = can || (!node.gpu_product.empty() && (model == nullptr || model->has_mig()));
         }
     }
-    ToldModels told(file);
+    NamedModels told(file);
     for (const PodSpec& pod : file.pods) {
         check_whole_gpu(file, pod, report);
         for (const Container& container : pod.containers) {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "lint/rules/numbers_in_text.h"
 #include "lint/rules/statements.h"
-#include "lint/rules/told_number.h"
 #include "lint/words.h"
 
 /// DOC001: what a text says of a GPU against the table.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lint/rules/told_models.h"
+#include "lint/rules/named_models.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 /// The one model that a text names. `several`: it names more than one, or takes back what it says.
 struct Named {
-    std::optional<ToldModel> model;
+    std::optional<NamedModel> model;
     bool several = false;
 };
 
@@ -28,7 +28,7 @@ Named named_in(std::string_view text) {
     constexpr std::array<std::string_view, 7> kOthers{
         "or higher", "or newer", "or later", "similar", "such as", "e.g", "unlike"};
     if (!one || is_negated(text) || contains_any(text, kOthers)) return {std::nullopt, true};
-    ToldModel told;
+    NamedModel told;
     told.name = std::string(text.substr(gpus.front().begin, gpus.front().end - gpus.front().begin));
     told.variants = gpus.front().models;
     // "A100 (80GB)" is one of them.
@@ -42,19 +42,19 @@ Named named_in(std::string_view text) {
 
 }  // namespace
 
-bool ToldModel::has_mig() const {
+bool NamedModel::has_mig() const {
     return std::any_of(variants.begin(), variants.end(),
                        [](const catalog::GpuModel* model) { return model->has_mig(); });
 }
 
-bool ToldModel::may_have(std::string_view profile) const {
+bool NamedModel::may_have(std::string_view profile) const {
     return std::any_of(variants.begin(), variants.end(), [profile](const catalog::GpuModel* model) {
         return (model->has_mig() && !model->has_known_mig()) ||
                catalog::find_mig_profile(*model, profile) != nullptr;
     });
 }
 
-std::optional<ToldModel> ToldModels::only_one() {
+std::optional<NamedModel> NamedModels::only_one() {
     if (read_) return only_;
     read_ = true;
     for (const Statement& one : file_.statements) {
@@ -73,7 +73,7 @@ std::optional<ToldModel> ToldModels::only_one() {
     return only_;
 }
 
-std::optional<ToldModel> ToldModels::at(Mark mark, int heading, std::string_view comment) {
+std::optional<NamedModel> NamedModels::at(Mark mark, int heading, std::string_view comment) {
     if (auto found = named_in(comment); found.model || found.several) return found.model;
     // The words just above: up to a few lines, over the fence.
     constexpr unsigned kNear = 6;

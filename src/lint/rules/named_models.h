@@ -12,7 +12,7 @@
 namespace aliquot::lint {
 
 /// A GPU as a text names it: "A100" may be the one with 40 and the one with 80 GB.
-struct ToldModel {
+struct NamedModel {
     std::string name;                                // "A100"
     std::vector<const catalog::GpuModel*> variants;  // never empty
 
@@ -21,20 +21,20 @@ struct ToldModel {
     [[nodiscard]] bool may_have(std::string_view profile) const;
 };
 
-class ToldModels {
+class NamedModels {
 public:
-    explicit ToldModels(const File& file) : file_(file) {}
+    explicit NamedModels(const File& file) : file_(file) {}
 
     /// From the comment of the command, the words just above the place, the headings, or the whole
     /// text where it names one model alone. nullopt: nothing says it, or several are named.
-    std::optional<ToldModel> at(Mark mark, int heading, std::string_view comment);
+    std::optional<NamedModel> at(Mark mark, int heading, std::string_view comment);
 
 private:
-    std::optional<ToldModel> only_one();
+    std::optional<NamedModel> only_one();
 
     const File& file_;
     bool read_ = false;  // `only_` is what the whole text says
-    std::optional<ToldModel> only_;
+    std::optional<NamedModel> only_;
 };
 
 }  // namespace aliquot::lint

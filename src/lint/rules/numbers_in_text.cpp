@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lint/rules/told_number.h"
+#include "lint/rules/numbers_in_text.h"
 
 #include <string>
 
@@ -8,14 +8,14 @@
 #include "lint/words.h"
 
 namespace aliquot::lint {
-std::vector<ToldNumber> numbers_in(std::string_view text) {
-    std::vector<ToldNumber> numbers;
+std::vector<NumberInText> numbers_in(std::string_view text) {
+    std::vector<NumberInText> numbers;
     for (std::size_t at = 0; at < text.size() && numbers.size() < 50;) {
         if (!is_digit(text[at])) {
             ++at;
             continue;
         }
-        ToldNumber number;
+        NumberInText number;
         number.begin = at;
         std::string digits;
         while (at < text.size() &&

@@ -24,7 +24,7 @@ struct Ratio {
     [[nodiscard]] bool straddles(double limit) const { return least < limit && limit < most; }
 };
 
-Ratio ratio_of(const Spread& slow, const Spread& fast) {
+Ratio ratio_of(const TimeSummary& slow, const TimeSummary& fast) {
     return {slow.median / fast.median, slow.least / fast.most, slow.most / fast.least};
 }
 
@@ -118,7 +118,7 @@ std::string_view to_text(Verdict verdict) {
     return "not-sure";
 }
 
-Spread spread_of(std::vector<double> seconds) {
+TimeSummary summary_of(std::vector<double> seconds) {
     std::ranges::sort(seconds);
     const std::size_t middle = seconds.size() / 2;
     const double median =
@@ -128,14 +128,14 @@ Spread spread_of(std::vector<double> seconds) {
 
 Comparison compare(const Measured& measured, const KnownWork* known) {
     Comparison made;
-    made.gpu = spread_of(measured.gpu);
-    made.share_alone = spread_of(measured.share_alone);
-    made.shared = spread_of(measured.shared);
+    made.gpu = summary_of(measured.gpu);
+    made.share_alone = summary_of(measured.share_alone);
+    made.shared = summary_of(measured.shared);
     made.part_alone = made.gpu.median / made.share_alone.median;
     made.part_shared = made.gpu.median / made.shared.median;
     made.overhead = 1 - measured.sharers * made.part_shared;
     if (!measured.cpu.empty()) {
-        made.cpu = spread_of(measured.cpu);
+        made.cpu = summary_of(measured.cpu);
         made.speedup_gpu = made.cpu->median / made.gpu.median;
         made.speedup_share_alone = made.cpu->median / made.share_alone.median;
         made.speedup_shared = made.cpu->median / made.shared.median;

@@ -22,7 +22,7 @@ struct Measured {
     bool used_gpu = true;  // the guard saw work on the GPU
 };
 
-struct Spread {
+struct TimeSummary {
     double median = 0;
     double least = 0;
     double most = 0;
@@ -39,10 +39,10 @@ enum class Verdict : std::uint8_t {
 std::string_view to_text(Verdict verdict);
 
 struct Comparison {
-    std::optional<Spread> cpu;
-    Spread gpu;
-    Spread share_alone;
-    Spread shared;
+    std::optional<TimeSummary> cpu;
+    TimeSummary gpu;
+    TimeSummary share_alone;
+    TimeSummary shared;
     /// Times as fast as the CPU; nothing without it.
     std::optional<double> speedup_gpu;
     std::optional<double> speedup_share_alone;
@@ -61,6 +61,6 @@ struct Comparison {
 Comparison compare(const Measured& measured, const KnownWork* known);
 
 /// Median, least and most. seconds  not empty
-Spread spread_of(std::vector<double> seconds);
+TimeSummary summary_of(std::vector<double> seconds);
 
 }  // namespace aliquot::plan

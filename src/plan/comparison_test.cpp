@@ -21,9 +21,9 @@ Measured measured(double cpu, double gpu, double alone, double shared, unsigned 
 }
 
 TEST(Comparison, MediansAreThoseOfTheMiddle) {
-    EXPECT_EQ(spread_of({3}).median, 3);
-    EXPECT_EQ(spread_of({5, 1, 3}).median, 3);
-    const Spread even = spread_of({4, 1, 100, 2});
+    EXPECT_EQ(summary_of({3}).median, 3);
+    EXPECT_EQ(summary_of({5, 1, 3}).median, 3);
+    const TimeSummary even = summary_of({4, 1, 100, 2});
     EXPECT_EQ(even.median, 3);
     EXPECT_EQ(even.least, 1);
     EXPECT_EQ(even.most, 100);

@@ -198,11 +198,11 @@ Result<plan::Measured> measure(const BenchOptions& words, Bench& bench) {
 
 // The answer ----------------------------------------------------------------------------------
 
-Value side_node(const plan::Spread& spread, const std::optional<double>& speedup) {
+Value side_node(const plan::TimeSummary& summary, const std::optional<double>& speedup) {
     constexpr int kDigits = 9;
-    Value node = make_mapping({{"median_seconds", document::make_number(spread.median, kDigits)},
-                               {"least_seconds", document::make_number(spread.least, kDigits)},
-                               {"most_seconds", document::make_number(spread.most, kDigits)}});
+    Value node = make_mapping({{"median_seconds", document::make_number(summary.median, kDigits)},
+                               {"least_seconds", document::make_number(summary.least, kDigits)},
+                               {"most_seconds", document::make_number(summary.most, kDigits)}});
     append(node, "times_the_cpu", speedup ? document::make_number(*speedup) : Value{});
     return node;
 }
@@ -238,9 +238,10 @@ std::string time_cell(double seconds) {
                             : decimal_text(seconds * kMilli, 3) + " ms";
 }
 
-Row row_of(std::string name, const plan::Spread& spread, const std::optional<double>& speedup) {
-    return {std::move(name), time_cell(spread.median), time_cell(spread.least),
-            time_cell(spread.most), speedup ? decimal_text(*speedup) : ""};
+Row row_of(std::string name, const plan::TimeSummary& summary,
+           const std::optional<double>& speedup) {
+    return {std::move(name), time_cell(summary.median), time_cell(summary.least),
+            time_cell(summary.most), speedup ? decimal_text(*speedup) : ""};
 }
 
 void print_text(std::ostream& out, const BenchOptions& words, const Bench& bench,

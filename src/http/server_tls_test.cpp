@@ -34,12 +34,12 @@ protected:
         EXPECT_TRUE(server) << server.error().message;
         return *std::move(server);
     }
-    [[nodiscard]] TestClient::TlsSettings wish(const TestCertificate* own = nullptr) const {
+    [[nodiscard]] TestClient::TlsSettings settings(const TestCertificate* own = nullptr) const {
         return {.authority = &authority_, .own = own};
     }
     /// What a client with this certificate is told; empty: it is not let in.
     [[nodiscard]] std::string told(const Server& server, const TestCertificate* own) const {
-        TestClient client(server.port(), wish(own));
+        TestClient client(server.port(), settings(own));
         const auto answer = client.get("/");
         return answer ? answer->body : "";
     }
@@ -53,7 +53,7 @@ protected:
 
 TEST_F(ServerTls, ServesManyRequestsOnOneConnection) {
     const auto server = started(tls());
-    TestClient client(server->port(), wish());
+    TestClient client(server->port(), settings());
     ASSERT_TRUE(client.greeted());
     for (int i = 0; i < 5; ++i) {
         EXPECT_EQ(client.get("/")->body, "peer=");
@@ -111,7 +111,7 @@ TEST_F(ServerTls, TheOldestVersionIsKept) {
     const auto server = started(newest);
     TestClient old(server->port(), {.authority = &authority_, .only_tls12 = true});
     EXPECT_FALSE(old.greeted());
-    TestClient fresh(server->port(), wish());
+    TestClient fresh(server->port(), settings());
     EXPECT_TRUE(fresh.greeted());
     const auto both = started(tls());
     TestClient twelve(both->port(), {.authority = &authority_, .only_tls12 = true});
@@ -161,7 +161,7 @@ TEST_F(ServerTls, ANewCertificateCountsForNewConnectionsAndABadOneDoesNot) {
 
 TEST_F(ServerTls, ARunningServerTakesANewCertificate) {
     const auto server = started(tls());
-    TestClient stays(server->port(), wish());
+    TestClient stays(server->port(), settings());
     EXPECT_EQ(stays.get("/")->headers.at("connection"), "keep-alive");
     const TestCertificate authority = TestCertificate::authority("next authority");
     const TestCertificate next = authority.issue("server", "DNS:localhost");

@@ -65,12 +65,12 @@ TestClient::TestClient(unsigned port, std::uint32_t own_address)
     }
 }
 
-TestClient::TestClient(unsigned port, const TlsSettings& wish) : TestClient(port) {
+TestClient::TestClient(unsigned port, const TlsSettings& settings) : TestClient(port) {
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes here; the server has no need of it
     context_ = ::SSL_CTX_new(::TLS_client_method());
-    if (wish.authority != nullptr) trust(context_, *wish.authority);
-    if (wish.own != nullptr) use(context_, *wish.own);
-    if (wish.only_tls12) ::SSL_CTX_set_max_proto_version(context_, TLS1_2_VERSION);
+    if (settings.authority != nullptr) trust(context_, *settings.authority);
+    if (settings.own != nullptr) use(context_, *settings.own);
+    if (settings.only_tls12) ::SSL_CTX_set_max_proto_version(context_, TLS1_2_VERSION);
     session_ = ::SSL_new(context_);
     ::SSL_set_fd(session_, socket_.get());
     greeted_ = ::SSL_connect(session_) == 1;

@@ -34,7 +34,7 @@ public:
 
     /// own_address   where it comes from: 0x7f000001 is 127.0.0.1; others of 127.0.0.0/8 are other peers
     explicit TestClient(unsigned port, std::uint32_t own_address = 0);
-    TestClient(unsigned port, const TlsSettings& wish);
+    TestClient(unsigned port, const TlsSettings& settings);
     ~TestClient();
     TestClient(const TestClient&) = delete;
     TestClient& operator=(const TestClient&) = delete;

@@ -29,19 +29,19 @@ Result<Done> Supervisor::recover() {
     return loaded;
 }
 
-void Supervisor::apply(const std::vector<DaemonSpec>& wishes) {
+void Supervisor::apply(const std::vector<DaemonSpec>& wanted) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(daemons_, [](const auto& entry) { return entry.second->finished(); });
-    const auto wish_for = [&](const gpu::Uuid& gpu) {
-        const auto found = std::ranges::find(wishes, gpu, &DaemonSpec::gpu);
-        return found == wishes.end() ? nullptr : &*found;
+    const auto spec_for = [&](const gpu::Uuid& gpu) {
+        const auto found = std::ranges::find(wanted, gpu, &DaemonSpec::gpu);
+        return found == wanted.end() ? nullptr : &*found;
     };
-    for (const DaemonSpec& wish : wishes) {
-        const auto known = daemons_.find(wish.gpu);
+    for (const DaemonSpec& spec : wanted) {
+        const auto known = daemons_.find(spec.gpu);
         if (known != daemons_.end()) {
-            known->second->serve(wish.limits);
+            known->second->serve(spec.limits);
         } else {
-            daemons_[wish.gpu] = std::make_unique<ControlDaemon>(around_, wish.gpu, wish.limits);
+            daemons_[spec.gpu] = std::make_unique<ControlDaemon>(around_, spec.gpu, spec.limits);
         }
     }
     for (const gpu::Uuid& gpu : left_over_) {
@@ -50,7 +50,7 @@ void Supervisor::apply(const std::vector<DaemonSpec>& wishes) {
     }
     left_over_.clear();
     for (auto& [gpu, daemon] : daemons_) {
-        if (wish_for(gpu) == nullptr) daemon->end();
+        if (spec_for(gpu) == nullptr) daemon->end();
     }
 }
 

@@ -35,7 +35,7 @@ public:
     Result<Done> recover();
 
     /// Which GPUs are shared by MPS from now on, and how. Returns at once.
-    void apply(const std::vector<DaemonSpec>& wishes);
+    void apply(const std::vector<DaemonSpec>& wanted);
 
     /// By GPU, also those that are being taken down; a GPU without MPS is not in it.
     [[nodiscard]] std::vector<Status> statuses() const;

@@ -58,20 +58,20 @@ TaintChange change_taints(const k8s::Node& node, const std::vector<k8s::Taint>& 
     std::vector<std::string> standing;
     for (const k8s::NodeTaint& present : node.taints) {
         const std::string slot = slot_of(present);
-        const auto wish = std::ranges::find_if(
+        const auto desired = std::ranges::find_if(
             wanted, [&](const k8s::Taint& one) { return slot_of(one) == slot; });
-        if (is_ours(slot) && wish == wanted.end()) {
+        if (is_ours(slot) && desired == wanted.end()) {
             changed = true;
             continue;
         }
         standing.push_back(slot);
         if (is_ours(slot)) change.owned.push_back(slot);
-        if (wish != wanted.end() && wish->value != present.value) {
+        if (desired != wanted.end() && desired->value != present.value) {
             if (!is_ours(slot)) {
                 change.foreign.push_back(slot);
             } else {
                 changed = true;
-                list.push_back(taint_json(*wish, ""));
+                list.push_back(taint_json(*desired, ""));
                 continue;
             }
         }
@@ -117,17 +117,17 @@ void shorten(std::string& text) {
     text += kMore;
 }
 
-std::string status_patch(const k8s::Node& node, const DesiredNode& wish, Clock::time_point now,
+std::string status_patch(const k8s::Node& node, const DesiredNode& desired, Clock::time_point now,
                          std::chrono::seconds heartbeat) {
     Json conditions = Json::array();
-    for (Condition wanted : wish.conditions) {
+    for (Condition wanted : desired.conditions) {
         shorten(wanted.message);
         const auto* const present = node.find(wanted.type);
         if (is_due(present, wanted, now, heartbeat)) {
             conditions.push_back(condition_json(wanted, present, now));
         }
     }
-    for (const std::string& type : wish.ended) {
+    for (const std::string& type : desired.ended) {
         if (node.find(type) != nullptr) {
             conditions.push_back({{"$patch", "delete"}, {"type", type}});
         }
@@ -150,19 +150,19 @@ std::string merge_patch(const k8s::Node& node, Json labels, Json annotations,
 
 }  // namespace
 
-Change change_node(const k8s::Node& node, const DesiredNode& wish, Clock::time_point now,
+Change change_node(const k8s::Node& node, const DesiredNode& desired, Clock::time_point now,
                    std::chrono::seconds heartbeat) {
     const auto labels =
-        labels::change_labels(node.labels, owned_names(node, kOwnedLabels), wish.labels);
-    TaintChange taints = change_taints(node, wish.taints);
+        labels::change_labels(node.labels, owned_names(node, kOwnedLabels), desired.labels);
+    TaintChange taints = change_taints(node, desired.taints);
     Json label_patch = Json::object();
     for (const auto& [key, value] : labels.set) label_patch[key] = value;
     for (const std::string& key : labels.remove) label_patch[key] = nullptr;
-    for (const auto& [key, value] : wish.answers) {
+    for (const auto& [key, value] : desired.answers) {
         set_or_remove(label_patch, node.labels, key, value);
     }
     Json annotations = Json::object();
-    for (const auto& [key, value] : wish.annotations) {
+    for (const auto& [key, value] : desired.annotations) {
         set_or_remove(annotations, node.annotations, key, value);
     }
     set_or_remove(annotations, node.annotations, kOwnedLabels, join(labels.ours, ","));
@@ -171,16 +171,16 @@ Change change_node(const k8s::Node& node, const DesiredNode& wish, Clock::time_p
     change.foreign.insert(change.foreign.end(), taints.foreign.begin(), taints.foreign.end());
     change.merge =
         merge_patch(node, std::move(label_patch), std::move(annotations), std::move(taints.list));
-    change.status = status_patch(node, wish, now, heartbeat);
+    change.status = status_patch(node, desired, now, heartbeat);
     return change;
 }
 
 Change clear_node(const k8s::Node& node) {
-    DesiredNode wish;
-    for (const char* const annotation : kAnnotations) wish.annotations[annotation] = "";
-    for (const char* const type : kConditions) wish.ended.emplace_back(type);
-    if (node.annotations.contains(kAgent)) wish.answers[kMigStateLabel] = "";
-    return change_node(node, wish, {}, {});
+    DesiredNode desired;
+    for (const char* const annotation : kAnnotations) desired.annotations[annotation] = "";
+    for (const char* const type : kConditions) desired.ended.emplace_back(type);
+    if (node.annotations.contains(kAgent)) desired.answers[kMigStateLabel] = "";
+    return change_node(node, desired, {}, {});
 }
 
 }  // namespace aliquot::node

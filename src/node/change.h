@@ -43,7 +43,7 @@ struct Change {
 /// itself, so that an agent on a new machine knows them too. Pure.
 /// now         for the times of conditions
 /// heartbeat   a condition that has been told so long ago is told again
-Change change_node(const k8s::Node& node, const DesiredNode& wish,
+Change change_node(const k8s::Node& node, const DesiredNode& desired,
                    std::chrono::system_clock::time_point now, std::chrono::seconds heartbeat);
 
 /// Takes away everything that an agent has written. Pure.

@@ -44,30 +44,30 @@ k8s::Node after(k8s::Node node, const Change& change) {
 
 k8s::Node bare() { return {.name = "gpu-1", .resource_version = "7", .labels = {{"role", "gpu"}}}; }
 
-Change change(const k8s::Node& node, const DesiredNode& wish) {
-    return change_node(node, wish, kNow, kHeartbeat);
+Change change(const k8s::Node& node, const DesiredNode& desired) {
+    return change_node(node, desired, kNow, kHeartbeat);
 }
 
 TEST(AChange, IsEmptyWhenTheNodeSaysItAll) {
     EXPECT_TRUE(change(bare(), {}).empty());
-    const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
-                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
-                           .annotations = {{kAgent, "1.0"}}};
-    const auto first = change(bare(), wish);
+    const DesiredNode desired{.labels = {{"nvidia.com/gpu.count", "2"}},
+                              .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
+                              .annotations = {{kAgent, "1.0"}}};
+    const auto first = change(bare(), desired);
     const json patch = json::parse(first.merge);
     EXPECT_EQ(patch["metadata"]["resourceVersion"], "7");
     EXPECT_EQ(patch["metadata"]["annotations"][kOwnedLabels], "nvidia.com/gpu.count");
     EXPECT_EQ(patch["metadata"]["annotations"][kOwnedTaints], "nvidia.com/gpu:NoSchedule");
-    EXPECT_TRUE(change(after(bare(), first), wish).empty());
+    EXPECT_TRUE(change(after(bare(), first), desired).empty());
 }
 
 TEST(AChange, LeavesWhatOthersHaveWritten) {
     k8s::Node node = bare();
     node.taints = {{{"nvidia.com/gpu", "mine", "NoSchedule"}, ""},
                    {{"maintenance", "", "NoExecute"}, "2026-01-01T00:00:00Z"}};
-    const DesiredNode wish{.labels = {{"role", "other"}},
-                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}}};
-    const auto first = change(node, wish);
+    const DesiredNode desired{.labels = {{"role", "other"}},
+                              .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}}};
+    const auto first = change(node, desired);
     EXPECT_TRUE(first.merge.empty()) << first.merge;
     EXPECT_THAT(first.foreign, testing::ElementsAre("role", "nvidia.com/gpu:NoSchedule"));
     // A taint of ours comes and goes beside them.
@@ -103,11 +103,11 @@ TEST(AChange, RemovesALabelThatIsOursAndNoLongerWanted) {
 
 TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
     k8s::Node node = bare();
-    const DesiredNode wish{.conditions = {{.type = kGpuHealthy,
-                                           .good = true,
-                                           .reason = "AllGpusHealthy",
-                                           .message = "2 GPUs, all healthy"}}};
-    const json patch = json::parse(change(node, wish).status)["status"]["conditions"][0];
+    const DesiredNode desired{.conditions = {{.type = kGpuHealthy,
+                                              .good = true,
+                                              .reason = "AllGpusHealthy",
+                                              .message = "2 GPUs, all healthy"}}};
+    const json patch = json::parse(change(node, desired).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["status"], "True");
     EXPECT_EQ(patch["lastTransitionTime"], "2026-11-22T01:02:03Z");
     node.conditions = {{.type = kGpuHealthy,
@@ -116,12 +116,12 @@ TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
                         .message = "2 GPUs, all healthy",
                         .transition = "2026-11-22T00:00:00Z",
                         .heartbeat = "2026-11-22T01:02:00Z"}};
-    EXPECT_TRUE(change(node, wish).status.empty());
+    EXPECT_TRUE(change(node, desired).status.empty());
     node.conditions[0].heartbeat = "2026-11-22T00:57:00Z";
-    const json again = json::parse(change(node, wish).status)["status"]["conditions"][0];
+    const json again = json::parse(change(node, desired).status)["status"]["conditions"][0];
     EXPECT_EQ(again["lastTransitionTime"], "2026-11-22T00:00:00Z");  // it has not turned
     EXPECT_EQ(again["lastHeartbeatTime"], "2026-11-22T01:02:03Z");
-    DesiredNode bad = wish;
+    DesiredNode bad = desired;
     bad.conditions[0].good = false;
     const json turned = json::parse(change(node, bad).status)["status"]["conditions"][0];
     EXPECT_EQ(turned["lastTransitionTime"], "2026-11-22T01:02:03Z");
@@ -129,17 +129,17 @@ TEST(ACondition, IsToldWhenItTurnsAndAgainAfterAWhile) {
 
 TEST(ACondition, ThatHasEndedIsTakenAway) {
     k8s::Node node = bare();
-    const DesiredNode wish{.ended = {kMigConfigServed}};
-    EXPECT_TRUE(change(node, wish).status.empty());
+    const DesiredNode desired{.ended = {kMigConfigServed}};
+    EXPECT_TRUE(change(node, desired).status.empty());
     node.conditions = {{.type = kMigConfigServed}};
-    const json patch = json::parse(change(node, wish).status)["status"]["conditions"][0];
+    const json patch = json::parse(change(node, desired).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["$patch"], "delete");
 }
 
 TEST(ACondition, HasAMessageOfBoundedLength) {
-    const DesiredNode wish{
+    const DesiredNode desired{
         .conditions = {{.type = kGpuHealthy, .message = std::string(5000, 'x')}}};
-    const json patch = json::parse(change(bare(), wish).status)["status"]["conditions"][0];
+    const json patch = json::parse(change(bare(), desired).status)["status"]["conditions"][0];
     EXPECT_EQ(patch["message"].get<std::string>().size(), 1024U);
 }
 
@@ -147,11 +147,11 @@ TEST(Clearing, LeavesTheNodeAsItWas) {
     k8s::Node node = bare();
     node.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
     node.labels[kConfigLabel] = "a2";  // a person's
-    const DesiredNode wish{.labels = {{"nvidia.com/gpu.count", "2"}},
-                           .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
-                           .annotations = {{kAgent, "1.0"}, {kGpus, "[]"}},
-                           .answers = {{kMigStateLabel, "success"}}};
-    k8s::Node dressed = after(node, change(node, wish));
+    const DesiredNode desired{.labels = {{"nvidia.com/gpu.count", "2"}},
+                              .taints = {{"nvidia.com/gpu", "true", "NoSchedule"}},
+                              .annotations = {{kAgent, "1.0"}, {kGpus, "[]"}},
+                              .answers = {{kMigStateLabel, "success"}}};
+    k8s::Node dressed = after(node, change(node, desired));
     dressed.conditions = {{.type = kGpuHealthy}, {.type = "Ready"}};
     const auto clear = clear_node(dressed);
     const k8s::Node plain = after(dressed, clear);

@@ -69,7 +69,7 @@ Serving::Serving(const os::Root& root, RecentGrants& grants, Options options)
 
 Serving::~Serving() {
     for (auto& [name, served] : served_) {
-        if (served.plugin) served.plugin->stop(false);
+        if (served.plugin) served.plugin->stop(kubelet::StopReason::kRestart);
     }
     if (!cdi_file_) return;
     const auto removed = cdi_file_->remove();
@@ -106,7 +106,7 @@ void Serving::withdraw_all_but(const sharing::Offer& offer) {
             continue;
         }
         log::info("resource.withdrawn", {{"resource", entry->first}});
-        if (entry->second.plugin) entry->second.plugin->stop(true);
+        if (entry->second.plugin) entry->second.plugin->stop(kubelet::StopReason::kResourceGone);
         const std::scoped_lock lock(mutex_);
         entry = served_.erase(entry);
     }

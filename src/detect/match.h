@@ -36,8 +36,11 @@ struct Value {
     unsigned number = 0;
 };
 
+/// What a value stands behind: `--gpus 2`, where a blank is enough, or `gpus: 2`.
+enum class KeyKind : std::uint8_t { kFlag, kName };
+
 /// Reads `: 2`, `=0`, ` "false"` behind byte `end`. A blank alone parts only a flag from its value.
-Value value_behind(std::string_view text, std::size_t end, bool is_flag);
+Value value_behind(std::string_view text, std::size_t end, KeyKind kind);
 
 /// What the value behind a match makes of it.
 enum class Setting : std::uint8_t {

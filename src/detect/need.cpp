@@ -20,6 +20,10 @@ constexpr double kUsableOfLargest = 76;  // GiB of a card of 80 GB
 constexpr unsigned kMostSupposed = 64;   // GPUs that a model is parted over
 constexpr double kLargestCard = 300;     // GiB: more is the host's, or that of several cards
 
+KeyKind kind_of_key_at(std::string_view text, std::size_t start) {
+    return start > 0 && text[start - 1] == '-' ? KeyKind::kFlag : KeyKind::kName;
+}
+
 /// Keys that give the count beside what asks for a GPU without one.
 struct CountKey {
     std::string_view ask;  // in the evidence
@@ -97,8 +101,8 @@ private:
     }
 
     void read_switch(const Evidence& evidence) {
-        const bool flag = evidence.start > 0 && text_[evidence.start - 1] == '-';
-        const Value value = value_behind(text_, evidence.end, flag);
+        const Value value =
+            value_behind(text_, evidence.end, kind_of_key_at(text_, evidence.start));
         const std::string_view name = text_.substr(evidence.start, evidence.end - evidence.start);
         const auto ends = [&](std::string_view tail) { return name.ends_with(tail); };
         if (ends("LAYERS")) return;
@@ -121,7 +125,7 @@ private:
             const std::string_view word = text_.substr(0, evidence.end + 12);
             const std::size_t colon = word.find_first_of(": \t\n", evidence.end + 1);
             if (colon != std::string_view::npos && text_[colon] == ':') {
-                const Value second = value_behind(text_, colon, false);
+                const Value second = value_behind(text_, colon, KeyKind::kName);
                 if (second.form == Value::Form::kNumber) set_count(second.number);
             }
         }
@@ -140,8 +144,7 @@ private:
             const std::string_view near = text_.substr(from, evidence.end + kKeyWindow - from);
             const std::size_t at = near.find(key);
             if (at == std::string_view::npos) continue;
-            const bool flag = at > 0 && near[at - 1] == '-';
-            const Value value = value_behind(near, at + key.size(), flag);
+            const Value value = value_behind(near, at + key.size(), kind_of_key_at(near, at));
             const bool counted =
                 value.form == Value::Form::kNumber || value.form == Value::Form::kList;
             if (counted) set_count(value.number);
@@ -179,7 +182,7 @@ private:
             if (!rest.starts_with('t') && !rest.starts_with('n')) continue;
             for (const std::string_view flag : kCountFlags) {
                 if (!rest.starts_with(flag)) continue;
-                const Value value = value_behind(text_, at + 2 + flag.size(), true);
+                const Value value = value_behind(text_, at + 2 + flag.size(), KeyKind::kFlag);
                 if (value.form == Value::Form::kNumber) set_count(value.number);
             }
         }
@@ -261,7 +264,7 @@ private:
         if (word.size() > 1 && word[0] == 'x') return set_count(count_of(word));
         const std::string_view name = words[at].text;
         if (name != "gpu" && name != "gpus") return;
-        const Value value = value_behind(text_, words[at].end, false);
+        const Value value = value_behind(text_, words[at].end, KeyKind::kName);
         const bool counted = value.form == Value::Form::kNumber || value.form == Value::Form::kList;
         if (counted && value.number <= 1024) set_count(value.number);
     }

@@ -69,7 +69,7 @@ bool goes_on_as_cpu_build(std::string_view text, std::size_t end) {
     return false;
 }
 
-Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
+Value value_behind(std::string_view text, std::size_t end, KeyKind kind) {
     end = end_of_value_key(text, end);
     bool parted = false;
     bool quoted = false;
@@ -84,7 +84,7 @@ Value value_behind(std::string_view text, std::size_t end, bool is_flag) {
         }
         if (std::string_view(" \t:=\"'[]").find(byte) == std::string_view::npos) break;
     }
-    if (!parted && !(is_flag && at > end)) return {};
+    if (!parted && !(kind == KeyKind::kFlag && at > end)) return {};
     std::size_t stop = at;
     while (stop < text.size() && stop < at + 16 && is_value_byte(text[stop])) ++stop;
     while (stop > at && (text[stop - 1] == ',' || text[stop - 1] == '.')) --stop;  // "4, x"
@@ -151,7 +151,8 @@ bool hides_all_devices(std::string_view text, std::size_t end, const Value& valu
 Setting setting_of(std::string_view text, const Match& match) {
     const Reads reads = match.row->reads;
     if (reads == Reads::kNothing) return Setting::kPlain;
-    const Value value = value_behind(text, match.end, is_flag(text, match));
+    const Value value =
+        value_behind(text, match.end, is_flag(text, match) ? KeyKind::kFlag : KeyKind::kName);
     if (is_device_index(text, match.end) || names_card(text, match, value)) {
         return Setting::kNumber;
     }

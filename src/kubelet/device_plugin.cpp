@@ -56,7 +56,7 @@ public:
           registrar_(root, options_, board_, [this] { wake_.notify(); }),
           registry_watchdog_(options_) {}
 
-    ~Implementation() override { stop(false); }
+    ~Implementation() override { stop(StopReason::kRestart); }
     Implementation(const Implementation&) = delete;
     Implementation& operator=(const Implementation&) = delete;
 
@@ -89,7 +89,7 @@ public:
         wake_.notify();
     }
 
-    void stop(bool withdraw) {
+    void stop(StopReason reason) {
         const std::scoped_lock life(life_);
         if (std::exchange(stopped_, true)) return;
         if (thread_.joinable()) {
@@ -98,7 +98,7 @@ public:
             thread_.join();
         }
         registrar_.forget();
-        if (endpoint_ && withdraw) {
+        if (endpoint_ && reason == StopReason::kResourceGone) {
             endpoint_->streams().set({});
             const bool written = endpoint_->streams().flush(kWithdrawTimeout);
             if (!written || !endpoint_->end_streams())
@@ -307,7 +307,7 @@ void DevicePlugin::update(std::vector<grant::Device> devices) {
     implementation_->update(std::move(devices));
 }
 
-void DevicePlugin::stop(bool withdraw) { implementation_->stop(withdraw); }
+void DevicePlugin::stop(StopReason reason) { implementation_->stop(reason); }
 
 PluginStatus DevicePlugin::status() const { return implementation_->status(); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,12 +18,18 @@
 /// source   kubelet device manager 1.26 to 1.36; NVIDIA k8s-device-plugin for the socket names
 namespace aliquot::kubelet {
 
+/// Why a plugin stops.
+enum class StopReason : std::uint8_t {
+    kRestart,       // capacity stays; kubelet keeps it for five minutes
+    kResourceGone,  // an empty list is sent first, so that capacity drops to 0 at once
+};
+
 /// Serves one resource until destroyed. Owns its threads and its gRPC server. Thread-safe.
 class DevicePlugin {
 public:
     /// root, decider   must outlive the plugin
     DevicePlugin(const os::Root& root, PluginOptions options, Decider& decider);
-    ~DevicePlugin();  // as stop(false)
+    ~DevicePlugin();  // as stop(StopReason::kRestart)
 
     /// Listens and starts registering; returns when the socket answers, not when kubelet knows us.
     /// errors   kPermission, kUnavailable: the socket cannot be made
@@ -32,9 +39,7 @@ public:
     void update(std::vector<grant::Device> devices);
 
     /// Ends the streams, stops the server, removes the socket.
-    /// withdraw   first send an empty list, so that capacity drops to 0 at once instead of after
-    ///            kubelet's five minutes: for a resource that goes away, not for a restart
-    void stop(bool withdraw);
+    void stop(StopReason reason);
 
     [[nodiscard]] PluginStatus status() const;
 

@@ -246,7 +246,7 @@ TEST_F(DevicePluginTest, WithdrawsWithAnEmptyListBeforeTheStreamEnds) {
     kubelet.start();
     const auto plugin = started();
     ASSERT_TRUE(kubelet.wait([](const Seen& seen) { return seen.lists.size() == 1; }));
-    plugin->stop(true);
+    plugin->stop(StopReason::kResourceGone);
     ASSERT_TRUE(kubelet.wait([](const Seen& seen) { return seen.streams_ended == 1; }));
     EXPECT_TRUE(listed(kubelet.seen(), {}));
     EXPECT_FALSE(std::filesystem::exists(socket()));
@@ -258,7 +258,7 @@ TEST_F(DevicePluginTest, RestartsWithoutTakingItsDevicesBack) {
     kubelet.start();
     auto plugin = started();
     ASSERT_TRUE(kubelet.wait([](const Seen& seen) { return seen.lists.size() == 1; }));
-    plugin->stop(false);
+    plugin->stop(StopReason::kRestart);
     plugin.reset();
     ASSERT_TRUE(kubelet.wait([](const Seen& seen) { return seen.streams_ended == 1; }));
     EXPECT_EQ(kubelet.seen().lists.size(), 1U);

@@ -136,8 +136,9 @@ Result<Done> Control::terminate_client(std::uint32_t server, std::uint32_t clien
     return tell("terminate_client " + std::to_string(server) + " " + std::to_string(client));
 }
 
-Result<Done> Control::shut_down_server(std::uint32_t server, bool force) const {
-    return tell("shutdown_server " + std::to_string(server) + (force ? " -f" : ""));
+Result<Done> Control::shut_down_server(std::uint32_t server, ServerShutdown shutdown) const {
+    return tell("shutdown_server " + std::to_string(server) +
+                (shutdown == ServerShutdown::kForced ? " -f" : ""));
 }
 
 Result<Done> Control::quit(std::chrono::seconds wait) const {

@@ -15,6 +15,9 @@
 
 namespace aliquot::mps {
 
+/// kForced   ends the work of its clients; else the server ends when they are gone.
+enum class ServerShutdown : std::uint8_t { kWhenIdle, kForced };
+
 /// Speaks to one control daemon through NVIDIA's program: a command on its standard input, the
 /// answer from its standard output; each call is one short-lived process with a deadline.
 /// Immutable and thread-safe.
@@ -48,7 +51,8 @@ public:
     [[nodiscard]] Result<std::vector<ClientRow>> clients() const;
     /// Ends the work of one client on the GPU; the others of the server go on.
     [[nodiscard]] Result<Done> terminate_client(std::uint32_t server, std::uint32_t client) const;
-    [[nodiscard]] Result<Done> shut_down_server(std::uint32_t server, bool force) const;
+    [[nodiscard]] Result<Done> shut_down_server(std::uint32_t server,
+                                                ServerShutdown shutdown) const;
     /// Ends the daemon; it waits at most `wait` for its clients, then ends them.
     [[nodiscard]] Result<Done> quit(std::chrono::seconds wait) const;
 

@@ -65,6 +65,6 @@ int main(int argc, char** argv) {
     }
     int signal = 0;
     ::sigwait(&ending, &signal);
-    plugin.stop(false);
+    plugin.stop(aliquot::kubelet::StopReason::kRestart);
     return 0;
 }

@@ -86,7 +86,7 @@ public:
     }
     void update(std::vector<Device> devices) override { plugin_->update(std::move(devices)); }
     void stop() override { plugin_.reset(); }
-    void withdraw() override { plugin_->stop(true); }
+    void withdraw() override { plugin_->stop(kubelet::StopReason::kResourceGone); }
     void kubelet_restarted() override {}
     [[nodiscard]] unsigned allocations() const override { return allocations_; }
 

@@ -133,7 +133,7 @@ TEST_P(MpsControlContract, LimitsOfARunningServerCountForClientsThatComeLater) {
     EXPECT_EQ(first->thread_percent(), 100U);
     EXPECT_EQ(later->thread_percent(), 30U);
     EXPECT_EQ(later->memory_limit(), 512 * kMiB);
-    ASSERT_TRUE(control_->shut_down_server(first->server(), true));
+    ASSERT_TRUE(control_->shut_down_server(first->server(), mps::ServerShutdown::kForced));
     EXPECT_TRUE(eventually([&] { return control_->servers()->empty(); }));
 }
 

@@ -126,7 +126,10 @@ std::optional<Spot> Room::spot_on(const Node& node, const Ask& ask) const {
 
 unsigned Room::pods_on(const Node& node, const Ask& ask, unsigned most) const {
     if (ask.shape.is_whole() && ask.shape.cpu == 0 && ask.shape.memory == 0) {
-        if (((ask.shape.models >> node.model) & 1U) == 0) return 0;
+        // A node without GPUs has no model either.
+        if (node.devices < ask.shape.gpus || ((ask.shape.models >> node.model) & 1U) == 0) {
+            return 0;
+        }
         return std::min(most, NodeTable::fitting_devices(node, ask.shape) / ask.shape.gpus);
     }
     if (!NodeTable::fits(node, ask.shape)) return 0;

@@ -158,6 +158,14 @@ namespace aliquot::guard::kernel {
 
 using simulated::g_world;
 
+namespace {
+
+/// Shared memory is mapped at several addresses: whoever waits for any word of it looks again when
+/// any is woken.
+constexpr char kShared = 0;
+
+}  // namespace
+
 std::uint64_t now_ns() { return g_world == nullptr ? 1 : g_world->now(); }
 
 void sleep_ns(std::uint64_t duration) {
@@ -165,13 +173,18 @@ void sleep_ns(std::uint64_t duration) {
 }
 
 void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t limit_ns,
-          bool /*shared*/) {
+          bool shared) {
     if (word.load() != seen) return;
-    g_world->pause(g_world->now() + limit_ns + g_world->machine().sleep_slack_ns, &word);
+    const void* const key = shared ? static_cast<const void*>(&kShared) : &word;
+    g_world->pause(g_world->now() + limit_ns + g_world->machine().sleep_slack_ns, key);
 }
 
-void wake(std::atomic<std::uint32_t>& word, int count, bool /*shared*/) {
-    if (g_world != nullptr) g_world->wake(&word, count);
+void wake(std::atomic<std::uint32_t>& word, int count, bool shared) {
+    if (g_world == nullptr) return;
+    if (shared)
+        g_world->wake(&kShared, 1 << 30);
+    else
+        g_world->wake(&word, count);
 }
 
 }  // namespace aliquot::guard::kernel

@@ -69,12 +69,17 @@ void Arbiter::look_whether_it_waits(unsigned tenant, std::uint64_t now) {
     if (waits) one.active_ns = now;
 }
 
-/// Time in which it wanted nothing is not saved up, and time in which the holder was alone is not
-/// held against that.
+/// Time in which it wanted nothing is saved up as far as others have had that, and a credit at most.
+/// So whoever uses less than its share waits for no more than the holder's work in flight.
 void Arbiter::begin_to_wait(unsigned tenant, std::uint64_t now) {
     const bool others_wait =
         std::ranges::any_of(tenants_, [](const Tenant& one) { return one.waits; });
-    if (!others_wait && now > since_ns_ + kQuantum) since_ns_ = now;
+    if (!others_wait && holder_ != kNobody && holder_ != tenant && now > since_ns_ + kQuantum) {
+        // But for what it has been at rest.
+        const std::uint64_t rests = tenants_[holder_].rests_ns;
+        book(tenants_[holder_], since_ns_, rests != 0 && rests < now ? rests : now);
+        since_ns_ = now;
+    }
     raise_floor();
     Tenant& me = tenants_[tenant];
     me.virtual_ns = std::max(me.virtual_ns, floor_ns_ - by_weight(kCredit, me.weight));
@@ -153,10 +158,19 @@ std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
     return since_ns_ + static_cast<std::uint64_t>(missing) * holder.weight / kScale + 1;
 }
 
+/// When the turn is over, and the work that the holder has said it has will end soon: whoever is
+/// next is told by now, so that the device does not stand still until that has been woken.
+std::uint64_t Arbiter::leaves_at() const {
+    const std::uint64_t busy = tenants_[holder_].wants.busy_until_ns;
+    if (busy == 0) return overdue_at();
+    const std::uint64_t over = std::min(since_ns_ + kQuantum, behind_at(kQuantum / 2));
+    return std::max({over, behind_at(0), busy - std::min(busy, kLead)});
+}
+
 /// Whether the turn can be taken from whoever has it.
 bool Arbiter::is_due_to_lose(std::uint64_t now) const {
     const Tenant& holder = tenants_[holder_];
-    if (holder.rests_ns == 0) return now > overdue_at();
+    if (holder.rests_ns == 0) return now > overdue_at() || now >= leaves_at();
     // A rest at the end of a quantum is nothing to whoever has had more than the holder.
     return now >= holder.rests_ns + kRest || (now >= since_ns_ + kQuantum && now >= behind_at(0)) ||
            holder.rests_ns >= behind_at(kEager);
@@ -222,6 +236,7 @@ std::uint64_t Arbiter::next_look(std::uint64_t now) const {
     at(behind_at(kQuantum / 2));
     at(behind_at(kEager));
     at(overdue_at() + 1);
+    at(leaves_at());
     if (const std::uint64_t rests = tenants_[holder_].rests_ns; rests != 0) at(rests + kRest);
     return next;
 }

@@ -33,6 +33,9 @@ public:
     static constexpr std::uint64_t kEager = 2'000'000;
     /// A holder that does not give its turn back loses it after that long.
     static constexpr std::uint64_t kOverdue = 20'000'000;
+    /// So long before the end of a holder's last work the next one is told: it takes two threads that
+    /// wake, the arbiter's and its own, to begin.
+    static constexpr std::uint64_t kLead = 150'000;
     /// Beyond a quantum, work in flight is believed to last that long: kernels cannot be stopped.
     static constexpr std::uint64_t kMostBusy = 100'000'000;
     /// Whoever lost its turn pays on until its work is done, for so long at most.
@@ -91,6 +94,7 @@ private:
     [[nodiscard]] unsigned find_next() const;
     [[nodiscard]] bool is_due_to_lose(std::uint64_t now) const;
     [[nodiscard]] std::uint64_t overdue_at() const;
+    [[nodiscard]] std::uint64_t leaves_at() const;
     [[nodiscard]] std::uint64_t behind_at(std::uint64_t by_ns) const;
 
     std::vector<Tenant> tenants_;

@@ -193,6 +193,27 @@ TEST(Arbiter, WhoComesBackGetsNoMoreThanACredit) {
     EXPECT_NEAR(had, 500, 40);
 }
 
+TEST(Arbiter, WhoUsesLessThanItsShareWaitsForNoQuantum) {
+    // 5 ms of work and 5 ms of rest, with two thirds of the device: what it has to wait for is what
+    // the other has in flight.
+    World world({{.kind = Kind::kWaiting, .weight = 70, .kernel_ns = 5 * kMs, .gap_ns = 5 * kMs},
+                 {.weight = 30, .kernel_ns = kMs}});
+    world.run(15);
+    EXPECT_GT(world.share(0), 100.0 * 5 / (5 + 5 + 2));
+    EXPECT_GT(world.share(1), 45);
+}
+
+TEST(Arbiter, RestIsNotHeldAgainstWhoeverHasTheTurn) {
+    World world({{.kind = Kind::kWaiting, .weight = 50, .gap_ns = 60'000 * kMs},
+                 {.kind = Kind::kIdle, .weight = 50}});
+    world.run(10);
+    const std::uint64_t before = world[0].had_ns;
+    world[0].gap_ns = 0;
+    world[1].kind = Kind::kBusy;
+    world.run(1);
+    EXPECT_NEAR(static_cast<double>(world[0].had_ns - before) / kMs, 500, 40);
+}
+
 TEST(Arbiter, WhoDoesNotGiveItsTurnBackLosesItAndPaysForIt) {
     for (const Kind hostile : {Kind::kGreedy, Kind::kRestless, Kind::kReturner, Kind::kAnything}) {
         World world({{.weight = 30}, {.weight = 70}, {.kind = hostile, .weight = 50}});

@@ -70,7 +70,9 @@ std::optional<Question> question_of(const std::filesystem::path& path) {
     if (made.words.front() != "plan" || gpu == made.words.end()) return std::nullopt;
     if (std::ranges::count(made.words, "--gpu") != 1) return std::nullopt;
     std::string model = *(gpu + 1);
-    if (const auto x = model.find("x "); x != std::string::npos) {
+    // "2x t4", but not "rtx pro 6000".
+    const auto x = model.find_first_not_of("0123456789");
+    if (x != 0 && x != std::string::npos && model.substr(x).starts_with("x ")) {
         made.count = static_cast<unsigned>(std::stoul(model));
         model = model.substr(x + 2);
     }

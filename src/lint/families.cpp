@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 25> kFamilies{{
+    static constexpr std::array<Family, 26> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -31,6 +31,7 @@ std::span<const Family> families() {
         {"runtimes", check_runtimes},
         {"runtime_flags", check_runtime_flags},
         {"queues", check_queues},
+        {"references", check_references},
         {"selectors", check_selectors},
     }};
     return kFamilies;

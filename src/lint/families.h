@@ -64,7 +64,8 @@ void check_runbooks(const File&, const Set&, const Facts*, Report&);       // DO
 void check_forms(const File&, const Set&, const Facts*, Report&);          // FORM
 void check_runtimes(const File&, const Set&, const Facts*, Report&);       // RUN
 void check_runtime_flags(const File&, const Set&, const Facts*, Report&);  // RUN004, RUN005, CI
-void check_queues(const File&, const Set&, const Facts*, Report&);         // KUE, KRP, REF
+void check_queues(const File&, const Set&, const Facts*, Report&);         // KUE, KRP
+void check_references(const File&, const Set&, const Facts*, Report&);     // REF
 void check_selectors(const File&, const Set&, const Facts*, Report&);      // CEL
 
 }  // namespace aliquot::lint

@@ -144,6 +144,8 @@ std::string_view plain_form(std::string_view file_name, const Object& object) {
             return "prometheus-rules";
         case Role::kWorkflow:
             return "workflow";
+        case Role::kHelmValues:
+            return object.chart == "gpu-operator" ? "gpu-operator" : std::string_view();
         case Role::kToml:
             if (node.find("nvidia-container-cli") != nullptr ||
                 node.find("nvidia-container-runtime") != nullptr) {

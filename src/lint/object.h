@@ -53,6 +53,7 @@ struct Object {
     bool inner = false;  // it stands inside of a document that is more than a List
     bool broken = false;     // a part of it could not be read and was left out
     bool templated = false;  // placeholders stand in it
+    bool gaps = false;       // lines of it are left out or belong to a template
     bool stub = false;       // of kPatch: only because its containers have no image
 
     [[nodiscard]] std::string group() const;  // "apps"; "" for v1

@@ -97,6 +97,7 @@ int Adder::add(const Value& node, Role role, int holder) {
     object.holder = holder;
     object.broken = document_->broken;
     object.templated = document_->templated;
+    object.gaps = document_->gaps;
     if (node.is_mapping()) {
         object.api_version = text_at(node, "apiVersion");
         object.kind = text_at(node, "kind");

@@ -7,20 +7,26 @@
 namespace aliquot::lint {
 namespace {
 
-/// Edits that turn one word into the other; `most` + 1 when there are more.
+/// Edits that turn one word into the other, two letters in the wrong order being one; `most` + 1
+/// when there are more.
 std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
     constexpr std::size_t kLongest = 64;
     if (a.size() > kLongest || b.size() > kLongest) return most + 1;
-    std::array<std::size_t, kLongest + 1> row{};
+    using Row = std::array<std::size_t, kLongest + 1>;
+    Row before_last{};
+    Row last{};
+    Row row{};
     for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        before_last = last;
+        last = row;
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
             const bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0U : 1U)});
-            diagonal = above;
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0U : 1U)});
+            const bool crossed = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                                 lower(a[i - 2]) == lower(b[j - 1]);
+            if (crossed) row[j] = std::min(row[j], before_last[j - 2] + 1);
         }
     }
     return row[b.size()];
@@ -44,7 +50,18 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
 
 std::string_view nearest_key(std::string_view key, const std::vector<std::string_view>& known) {
     const auto slash = key.find('/');
-    if (slash == std::string_view::npos) return nearest(key, known);
+    if (slash == std::string_view::npos) {
+        const std::string_view meant = nearest(key, known);
+        if (!meant.empty() || key.empty()) return meant;
+        // "runtimeClass" for runtimeClassName, and "activeDeadline" for activeDeadlineSeconds
+        for (const std::string_view one : known) {
+            constexpr std::size_t kMostMissing = 4;
+            if (!one.starts_with(key) || one.size() > key.size() + kMostMissing) continue;
+            const std::string_view rest = one.substr(key.size());
+            if (rest == "Name" || rest == "Seconds") return one;
+        }
+        return {};
+    }
     const std::string_view domain = key.substr(0, slash + 1);
     const std::string_view name = key.substr(slash + 1);
     std::vector<std::string_view> names;

@@ -34,7 +34,10 @@ bool is_one_of(const std::vector<std::string_view>& words, std::string_view word
 class FormCheck {
 public:
     FormCheck(const Object& object, bool whole, Report& report)
-        : whole_(whole && !object.templated), templated_(object.templated), report_(report) {}
+        : whole_(whole && !is_templated(object)),
+          templated_(is_templated(object)),
+          chart_(object.role == Role::kHelmValues),
+          report_(report) {}
 
     void check(const FormNode& form, const Value& value, const std::string& path, int depth) {
         constexpr int kDeepest = 40;
@@ -49,6 +52,11 @@ public:
     }
 
 private:
+    /// Annotations of alerts have templates of Prometheus' own, which take no keys away.
+    static bool is_templated(const Object& object) {
+        return object.templated && (object.gaps || object.role != Role::kPrometheusRules);
+    }
+
     Report::Entry add(const FormNode& form, std::string_view rule, Mark mark, std::string message) {
         Report::Entry entry = report_.add(rule, mark, std::move(message));
         if (form.warning) entry.severity(Severity::kWarning);
@@ -109,6 +117,7 @@ private:
             key.starts_with("x-") || is_placeholder(key) || key.find('_') == 0) {
             return;
         }
+        if (chart_ && path.empty()) return;  // GOP008 has these
         const std::string_view meant = nearest_key(key, form.known);
         if (meant.empty() && !closed) return;
         std::string all;
@@ -134,7 +143,10 @@ private:
         }
         for (const FormNode::Condition& one : child.conditions) {
             if (one.must || !is_one_of(one.values, text_at(node, {one.key}))) continue;
-            if (entry.second.scalar.empty() && entry.second.items.empty()) continue;
+            if (entry.second.scalar.empty() && entry.second.items.empty() &&
+                entry.second.entries.empty()) {
+                continue;
+            }
             add(child, "FORM005", entry.first.mark,
                 '\'' + key + "' stands beside '" + std::string(one.key) + ": " +
                     text_at(node, {one.key}) + "', which has none")
@@ -206,6 +218,7 @@ private:
 
     bool whole_;
     bool templated_;  // one of two keys may be what an {{ if }} leaves
+    bool chart_;      // values of a chart
     Report& report_;
 };
 

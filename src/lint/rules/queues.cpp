@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kueue and Karpenter: KUE001 to KUE003, KRP001 to KRP003; names that nothing defines: REF001.
+// Kueue and Karpenter: KUE001 to KUE003, KRP001 to KRP003.
 #include <algorithm>
 #include <array>
 
@@ -108,89 +108,6 @@ void check_queue_label(const Object& object, Report& report) {
         if (meant.empty() || meant == key) continue;
         report.add("KUE003", entry.first.mark, "Kueue reads no label " + in_quotes(key))
             .expected("the label " + std::string(meant));
-    }
-}
-
-// --- references ---
-
-struct Reference {
-    std::string_view kind;
-    std::string_view path;  // [] goes through a list
-    std::string_view target;
-};
-constexpr std::array<Reference, 12> kReferences{{
-    {"LocalQueue", "spec clusterQueue", "ClusterQueue"},
-    {"ClusterQueue", "spec resourceGroups [] flavors [] name", "ResourceFlavor"},
-    {"ClusterQueue", "spec admissionChecks []", "AdmissionCheck"},
-    {"ResourceFlavor", "spec topologyName", "Topology"},
-    {"NodePool", "spec template spec nodeClassRef name", "EC2NodeClass"},
-    {"HorizontalPodAutoscaler", "spec scaleTargetRef name", "Deployment"},
-    {"Job", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-    {"PyTorchJob", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-    {"RayJob", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-    {"RayCluster", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-    {"JobSet", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-    {"Deployment", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
-}};
-
-/// The scalars at a path of words.
-void collect(const Value& node, std::string_view path, std::vector<const Value*>& found) {
-    const auto blank = path.find(' ');
-    const std::string_view step = path.substr(0, blank);
-    const std::string_view rest =
-        blank == std::string_view::npos ? std::string_view() : path.substr(blank + 1);
-    const auto go = [&](const Value& below) {
-        if (!rest.empty()) {
-            collect(below, rest, found);
-        } else if (!below.scalar.empty()) {
-            found.push_back(&below);
-        }
-    };
-    if (step == "[]") {
-        for (const Value& item : node.items) go(item);
-    } else if (const Value* below = node.find(step); below != nullptr) {
-        go(*below);
-    }
-}
-
-/// A name is reported where a thing of nearly that name is defined, or where the same file defines
-/// things of the kind and nothing near by has this one.
-void check_references(const File& file, const Set& set, const Object& object, Report& report) {
-    for (const Reference& reference : kReferences) {
-        if (object.kind != reference.kind) continue;
-        std::vector<const Value*> names;
-        collect(*object.node, reference.path, names);
-        if (names.empty()) continue;
-        if (reference.kind == "HorizontalPodAutoscaler" &&
-            text_at(*object.node, {"spec", "scaleTargetRef", "kind"}) != "Deployment") {
-            continue;
-        }
-        std::vector<std::string_view> known;
-        bool here = false;
-        for (const File* near : set.neighbours(file)) {
-            for (const Object& one : near->objects) {
-                if (one.kind != reference.target || one.name.empty()) continue;
-                if (is_placeholder(one.name)) return;
-                known.push_back(one.name);
-                here = here || near == &file;
-            }
-        }
-        if (known.empty()) continue;
-        for (const Value* name : names) {
-            if (is_placeholder(name->scalar) ||
-                std::find(known.begin(), known.end(), name->scalar) != known.end()) {
-                continue;
-            }
-            const std::string_view meant = nearest(name->scalar, known);
-            if (meant.empty() && (!here || file.is_prose())) continue;
-            report
-                .add("REF001", name->mark,
-                     "there is no " + std::string(reference.target) + ' ' +
-                         in_quotes(name->scalar) + " here")
-                .expected(meant.empty() ? "one of those defined: " + std::string(known.front())
-                                        : std::string(meant))
-                .severity(meant.empty() ? Severity::kWarning : Severity::kError);
-        }
     }
 }
 
@@ -319,7 +236,7 @@ void check_tolerations(const File& file, const Object& pool, Report& report) {
 
 }  // namespace
 
-void check_queues(const File& file, const Set& set, const Facts*, Report& report) {
+void check_queues(const File& file, const Set&, const Facts*, Report& report) {
     if (is_kept(file)) return;
     std::size_t pools = 0;
     const Object* pool = nullptr;
@@ -333,7 +250,6 @@ void check_queues(const File& file, const Set& set, const Facts*, Report& report
             pool = &object;
             ++pools;
         }
-        check_references(file, set, object, report);
         if (file.mentions("kueue.x-k8s.io")) check_queue_label(object, report);
     }
     if (pools == 1 && !file.is_prose()) check_tolerations(file, *pool, report);

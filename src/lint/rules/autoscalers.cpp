@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/number.h"
 #include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 #include "lint/families.h"
@@ -198,6 +199,14 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
         if (least->scalar == "0" && !metrics.others) {
             report.add("HPA004", least->mark,
                        "minReplicas is 0, and this autoscaler cannot scale up from nothing");
+        }
+        const auto from = parse_number<unsigned>(least->scalar);
+        const auto to = parse_number<unsigned>(text_at(*object.node, "spec.maxReplicas"));
+        if (from && to && *from > *to) {
+            report
+                .add("FORM003", least->mark,
+                     "minReplicas is " + least->scalar + ", and maxReplicas " + std::to_string(*to))
+                .expected("at most " + std::to_string(*to));
         }
     }
     const std::string kind = text_at(*object.node, "spec.scaleTargetRef.kind");

@@ -57,6 +57,10 @@ bool has_numbered_cudnn(const catalog::Version& cuda) {
     return cuda < catalog::Version{{12, 4, 1, 0}};
 }
 
+std::string_view flavour_near(const std::string& word) {
+    return word.empty() ? std::string_view() : nearest(word, {kFlavours.begin(), kFlavours.end()});
+}
+
 }  // namespace
 
 bool CudaTag::is_of_old_form() const { return minor_of(parsed) <= 1100; }
@@ -110,6 +114,9 @@ std::string mistake_of(const CudaTag& tag) {
     if (tag.flavour.empty() && tag.rest.empty()) {
         return "it says none of base, runtime and devel";
     }
+    if (tag.flavour.empty() && !flavour_near(tag.rest).empty()) {
+        return "there is no flavour " + tag.rest;
+    }
     if (tag.system.empty() && tag.rest.empty()) {
         return "it names no operating system";
     }
@@ -157,7 +164,10 @@ std::string nearest_tag(const CudaTag& tag) {
     if (system.starts_with("ubuntu") && !has_ubuntu(version, std::string_view(system).substr(6))) {
         system = usual_ubuntu(version);
     }
-    const std::string flavour = tag.flavour.empty() ? "base" : tag.flavour;
+    const std::string_view meant = flavour_near(tag.rest);
+    const std::string flavour = !tag.flavour.empty() ? tag.flavour
+                                : meant.empty()      ? "base"
+                                                     : std::string(meant);
     return text + (cudnn.empty() ? "" : "-" + cudnn) + "-" + flavour + "-" + system;
 }
 

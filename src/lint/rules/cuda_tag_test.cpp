@@ -31,6 +31,10 @@ TEST(CudaTagTest, WhatIsMendedExists) {
         EXPECT_EQ(mistake_of(*better), "") << text << " became " << nearest_tag(*tag);
     }
     EXPECT_EQ(nearest_tag(*read_cuda_tag("12.0-base")), "12.0.1-base-ubuntu22.04");
+    EXPECT_EQ(mistake_of(*read_cuda_tag("12.4.1-runtimes-ubuntu22.04")),
+              "there is no flavour runtimes");
+    EXPECT_EQ(nearest_tag(*read_cuda_tag("12.4.1-runtimes-ubuntu22.04")),
+              "12.4.1-runtime-ubuntu22.04");
 }
 
 TEST(CudaTagTest, OtherTextsAreNoTags) {

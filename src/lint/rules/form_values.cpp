@@ -124,6 +124,13 @@ std::string list_text(const std::vector<std::string_view>& values) {
     return values.size() > kMost ? text + ", ..." : text;
 }
 
+/// "UTC+2": the database has only Etc/GMT-2, and GMT+0.
+bool is_offset(std::string_view zone) {
+    const auto sign = zone.find_first_of("+-");
+    return sign != std::string_view::npos && sign + 1 < zone.size() && zone[sign + 1] >= '0' &&
+           zone[sign + 1] <= '9' && !zone.starts_with("Etc/") && !zone.starts_with("GMT");
+}
+
 /// Against the words and ranges of the form.
 std::optional<WrongValue> wrong_word(const FormNode& form, const Value& value) {
     std::vector<std::string_view> words;
@@ -148,6 +155,8 @@ std::optional<WrongValue> wrong_word(const FormNode& form, const Value& value) {
     }
     if (words.empty()) return std::nullopt;
     const std::string meant(nearest_key(value.scalar, words));
+    if (form.type == FormType::kZone && is_offset(value.scalar))
+        return WrongValue{false, "a name such as Europe/Berlin, or Etc/GMT-1", meant};
     if (near_only && meant.empty()) return std::nullopt;
     return WrongValue{false, near_only ? meant : "one of " + list_text(words), meant};
 }

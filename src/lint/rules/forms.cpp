@@ -237,6 +237,9 @@ void check_forms(const File& file, const Set&, const Facts*, Report& report) {
     for (const PodSpec& pod : file.pods) {
         const Object* object = file.object(pod);
         if (pod.node == nullptr || !pod.node->is_mapping() || object == nullptr) continue;
+        // `spec` of a kind that is no workload of Kubernetes has a form of its own.
+        if (object->node->find("spec") == pod.node && !object->is_workload()) continue;
+        if (contains(object->group(), "kyverno.io")) continue;  // patterns of values
         if (object->broken || (object->role != Role::kObject && object->role != Role::kPatch)) {
             continue;
         }

@@ -188,6 +188,15 @@ void check_requests(const Object& object, Report& report) {
         const Value* list = devices->find(part);
         if (list == nullptr) continue;
         for (const Value& one : list->items) {
+            const Value* same = one.find("matchAttribute");
+            if (same != nullptr && !same->scalar.empty() && !is_placeholder(same->scalar) &&
+                same->scalar.find('/') == std::string::npos) {
+                report
+                    .add("CEL002", same->mark,
+                         "matchAttribute is " + quoted_name(same->scalar) +
+                             ", without the domain of its attribute")
+                    .expected("DOMAIN/NAME, as gpu.nvidia.com/" + same->scalar);
+            }
             const Value* names = one.find("requests");
             if (names == nullptr) continue;
             for (const Value& name : names->items) {

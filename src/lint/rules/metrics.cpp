@@ -328,6 +328,7 @@ void check_metrics(const File& file, const Set& set, const Facts* /*facts*/, Rep
         check_metric_units(expression, report);
         check_metric_functions(expression, report);
     }
+    check_expression_syntax(file, report);
     check_scraping(file, report);
 }
 

@@ -50,7 +50,8 @@ function(aliquot_reuse target precompiled)
 endfunction()
 
 # What the compiler reads and makes again for each file (templates, debug information, our own headers) is most
-# of the rest: a full build takes batches of one module's files as one. Off where one file is changed at a time.
+# of the rest: a full build takes batches of one module's files as one. The same batches in dev and
+# release: what does not compile together is found at once.
 option(ALIQUOT_UNITY "compile the files of a module in batches" OFF)
 function(aliquot_batches target)
   if(ALIQUOT_UNITY)

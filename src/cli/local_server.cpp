@@ -139,7 +139,7 @@ std::string Answer::header(std::string_view lower_case_name) const {
 Result<Answer> ask(const Asked& asked) {
     const auto where = parse(asked.address);
     if (!where) {
-        return Error{ErrorCode::kInvalidInput, "'" + asked.address + "' is not an address of " +
+        return Error{ErrorCode::kInvalidInput, "'" + asked.address + "' is not an address of a " +
                                                    asked.who +
                                                    "; expected unix:PATH or 127.0.0.1:PORT"};
     }

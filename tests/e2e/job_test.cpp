@@ -35,6 +35,13 @@ TEST_F(JobTest, RunsAJobAndTellsItsOutputAndItsExitCode) {
     for (const json& step : job["steps"]) steps.push_back(step["to"]);
     EXPECT_EQ(steps, (std::vector<std::string>{"Queued", "Starting", "Running", "Succeeded"}));
 
+    // A path alone is a socket, too; anything else is told what is expected.
+    const std::string path = address().substr(5);  // behind unix:
+    EXPECT_EQ(run({"job", "show", id, "--server", path}).exit.code, 0);
+    const auto wrong = run({"job", "show", id, "--server", "jobs.sock"});
+    EXPECT_EQ(wrong.exit.code, 2);
+    EXPECT_THAT(wrong.output, HasSubstr("'jobs.sock' is not an address of a job server"));
+
     const std::string failing = submit("exit 7", {"--retries", "0"});
     EXPECT_EQ(run({"job", "wait", failing}).exit.code, 1);
     EXPECT_EQ(show(failing)["exitCode"], 7);

@@ -118,9 +118,11 @@ class Jobs:
     """The jobs of one server. May be used by several threads: each question has a connection of its own."""
 
     def __init__(self, server: str = "", timeout: float = 30.0) -> None:
-        """server   "unix:PATH"; empty: as usual_server() finds it
+        """server   "unix:PATH" or an absolute path; empty: as usual_server() finds it
         timeout     seconds for each question"""
         self.server = server or usual_server()
+        if self.server.startswith("/"):
+            self.server = f"unix:{self.server}"
         if not self.server.startswith("unix:/"):
             raise InvalidRequest(f"server: '{self.server}' is no socket; expected unix:/PATH")
         self._timeout = timeout

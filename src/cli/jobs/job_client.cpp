@@ -34,8 +34,14 @@ ErrorCode code_of(int status) {
 
 }  // namespace
 
+std::string job_server_at(const std::string& named) {
+    if (named.empty()) return usual_job_server();
+    return named.front() == '/' ? "unix:" + named : named;
+}
+
 std::string usual_job_server() {
-    if (std::string named = variable("ALIQUOT_JOBS"); !named.empty()) return named;
+    if (const std::string named = variable("ALIQUOT_JOBS"); !named.empty())
+        return job_server_at(named);
     const std::string mine = "unix:" + variable("XDG_RUNTIME_DIR") + "/aliquot/jobs.sock";
     const bool has_own = ::geteuid() != 0 && !variable("XDG_RUNTIME_DIR").empty();
     if (has_own && (::access(kRootSocket, F_OK) != 0 || ::access(mine.c_str() + 5, F_OK) == 0)) {
@@ -53,7 +59,7 @@ void add_server_flag(command_line::Command& command, JobClient& client) {
 Result<Answer> JobClient::ask(const std::string& method, const std::string& path,
                               const std::string& body, const std::string& key) const {
     Asked asked{.who = "job server",
-                .address = server.empty() ? usual_job_server() : server,
+                .address = job_server_at(server),
                 .method = method,
                 .path = path,
                 .headers = {{"Content-Type", "application/json"}},

@@ -35,6 +35,9 @@ void add_server_flag(command_line::Command& command, JobClient& client);
 /// Where a server of this user listens: root's is everybody's.
 std::string usual_job_server();
 
+/// The address of --server, --socket: a path is a unix socket; empty: usual_job_server().
+std::string job_server_at(const std::string& named);
+
 /// "12" as a path: "/v1/jobs/12". errors: kInvalidInput
 Result<std::string> job_path(const std::string& id);
 

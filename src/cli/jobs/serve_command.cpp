@@ -164,7 +164,7 @@ Result<job_server::Options> keeper_options(const ServeOptions& words) {
 
 Result<http::ServerOptions> server_options(const ServeOptions& words) {
     http::ServerOptions options;
-    options.address = words.socket.empty() ? usual_job_server() : words.socket;
+    options.address = job_server_at(words.socket);
     if (!options.address.starts_with("unix:")) {
         return Error{ErrorCode::kInvalidInput,
                      "--socket: '" + one_line(options.address, 100) +

@@ -31,9 +31,9 @@ public:
     Built(const char* text) : node(make_string(text)) {}                    // NOLINT(*-explicit-*)
     Built(bool value) : node(make_bool(value)) {}                           // NOLINT(*-explicit-*)
     template <std::integral Number>
-    Built(Number value)
-        : node(make_integer(static_cast<long long>(value))) {}  // NOLINT(*-explicit-*)
-    Built(double value) : node(make_number(value)) {}           // NOLINT(*-explicit-*)
+    Built(Number value)  // NOLINT(*-explicit-*)
+        : node(make_integer(static_cast<long long>(value))) {}
+    Built(double value) : node(make_number(value)) {}  // NOLINT(*-explicit-*)
     template <class Item>
     Built(const std::vector<Item>& items) : node(make_sequence()) {  // NOLINT(*-explicit-*)
         for (const Item& item : items) node.items.push_back(Built(item).node);

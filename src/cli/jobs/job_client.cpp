@@ -42,7 +42,7 @@ std::string job_server_at(const std::string& named) {
 std::string usual_job_server() {
     if (const std::string named = variable("ALIQUOT_JOBS"); !named.empty())
         return job_server_at(named);
-    const std::string mine = "unix:" + variable("XDG_RUNTIME_DIR") + "/aliquot/jobs.sock";
+    std::string mine = "unix:" + variable("XDG_RUNTIME_DIR") + "/aliquot/jobs.sock";
     const bool has_own = ::geteuid() != 0 && !variable("XDG_RUNTIME_DIR").empty();
     if (has_own && (::access(kRootSocket, F_OK) != 0 || ::access(mine.c_str() + 5, F_OK) == 0)) {
         return mine;

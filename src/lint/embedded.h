@@ -7,5 +7,6 @@
 namespace aliquot::lint {
 
 extern const std::string_view kDocumentFormTable;
+extern const std::string_view kSchemaFormTable;
 
 }  // namespace aliquot::lint

@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 26> kFamilies{{
+    static constexpr std::array<Family, 28> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -32,6 +32,8 @@ std::span<const Family> families() {
         {"runtime_flags", check_runtime_flags},
         {"queues", check_queues},
         {"references", check_references},
+        {"links", check_links},
+        {"compositions", check_compositions},
         {"selectors", check_selectors},
     }};
     return kFamilies;

@@ -66,6 +66,8 @@ void check_runtimes(const File&, const Set&, const Facts*, Report&);       // RU
 void check_runtime_flags(const File&, const Set&, const Facts*, Report&);  // RUN004, RUN005, CI
 void check_queues(const File&, const Set&, const Facts*, Report&);         // KUE, KRP
 void check_references(const File&, const Set&, const Facts*, Report&);     // REF
+void check_links(const File&, const Set&, const Facts*, Report&);          // REF, DEP005
+void check_compositions(const File&, const Set&, const Facts*, Report&);   // REF001
 void check_selectors(const File&, const Set&, const Facts*, Report&);      // CEL
 
 }  // namespace aliquot::lint

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,23 +19,18 @@ struct TypeName {
     std::string_view name;
     FormType type;
 };
-constexpr std::array<TypeName, 17> kTypes{{{"any", FormType::kAny},
-                                           {"open", FormType::kOpen},
-                                           {"map", FormType::kMap},
-                                           {"closed", FormType::kClosed},
-                                           {"list", FormType::kList},
-                                           {"scalar", FormType::kScalar},
-                                           {"text", FormType::kText},
-                                           {"whole", FormType::kWhole},
-                                           {"count", FormType::kCount},
-                                           {"number", FormType::kNumber},
-                                           {"flag", FormType::kFlag},
-                                           {"quantity", FormType::kQuantity},
-                                           {"duration", FormType::kDuration},
-                                           {"percent", FormType::kPercent},
-                                           {"cron", FormType::kCron},
-                                           {"zone", FormType::kZone},
-                                           {"path", FormType::kPath}}};
+constexpr std::array<TypeName, 21> kTypes{
+    {{"any", FormType::kAny},           {"open", FormType::kOpen},
+     {"map", FormType::kMap},           {"closed", FormType::kClosed},
+     {"list", FormType::kList},         {"scalar", FormType::kScalar},
+     {"text", FormType::kText},         {"whole", FormType::kWhole},
+     {"count", FormType::kCount},       {"number", FormType::kNumber},
+     {"flag", FormType::kFlag},         {"quantity", FormType::kQuantity},
+     {"duration", FormType::kDuration}, {"percent", FormType::kPercent},
+     {"cron", FormType::kCron},         {"zone", FormType::kZone},
+     {"path", FormType::kPath},         {"share", FormType::kShare},
+     {"span", FormType::kSpan},         {"bytes", FormType::kBytes},
+     {"ports", FormType::kPorts}}};
 
 std::vector<std::string_view> words_of(std::string_view field, char separator) {
     std::vector<std::string_view> words;
@@ -64,8 +60,11 @@ FormNode& node_at(FormNode& root, std::string_view path) {
 /// "required", "warning", "not:KEY", "never:KEY=A|B", "with:KEY=A|B".
 bool read_more(std::string_view more, FormNode& node) {
     for (const std::string_view word : words_of(more, ' ')) {
-        if (word == "required") {
-            node.required = true;
+        if (word == "required" || word == "optional") {
+            node.required = word == "required";
+            node.needed = false;
+        } else if (word == "needed") {
+            node.needed = true;
         } else if (word == "warning") {
             node.warning = true;
         } else if (word.starts_with("not:")) {
@@ -87,6 +86,11 @@ bool read_more(std::string_view more, FormNode& node) {
 bool read_type(std::string_view word, FormNode& node) {
     if (word.starts_with('@')) {
         node.include = word.substr(1);
+        node.type = FormType::kMap;
+        return true;
+    }
+    if (word == "full") {
+        node.full = true;
         node.type = FormType::kMap;
         return true;
     }
@@ -113,13 +117,38 @@ void gather_keys(FormNode& node, const Forms& forms, int depth) {
         const auto& more = included->second.values;
         node.known.insert(node.known.end(), more.begin(), more.end());
     }
+    std::sort(node.known.begin(), node.known.end());
+    node.known.erase(std::unique(node.known.begin(), node.known.end()), node.known.end());
     for (FormNode& child : node.any) gather_keys(child, forms, depth + 1);
     for (FormNode& child : node.items) gather_keys(child, forms, depth + 1);
 }
 
+std::optional<Error> add_forms(std::string_view text, Forms& forms) {
+    const auto table = catalog::read_table(text);
+    if (!table) return table.error();
+    for (const auto& row : table->rows) {
+        if (row.size() < 5) return Error{ErrorCode::kInvalidInput, "forms: a row without 5 fields"};
+        FormNode& node = node_at(forms[row[0]], row[1]);
+        if (!read_type(row[2], node) || !read_more(row[4], node)) {
+            return Error{ErrorCode::kInvalidInput,
+                         "forms: " + std::string(row[0]) + ' ' + std::string(row[1]) + ": '" +
+                             std::string(row[2]) + "', '" + std::string(row[4]) +
+                             "': expected a type, and conditions"};
+        }
+        // Of a mapping the words are more keys, which leave those of the schema as they are.
+        std::vector<std::string_view> words = words_of(row[3], ' ');
+        if (node.full) {
+            node.values.insert(node.values.end(), words.begin(), words.end());
+        } else {
+            node.values = std::move(words);
+        }
+    }
+    return std::nullopt;
+}
+
 const Forms& own_forms() {
     static const Forms forms = [] {
-        auto read = read_forms(kDocumentFormTable);
+        auto read = read_forms(kSchemaFormTable, kDocumentFormTable);
         return read ? *std::move(read) : Forms();  // forms_test reads it too
     }();
     return forms;
@@ -134,6 +163,11 @@ bool is_docker_daemon(std::string_view file_name, const Value& node) {
            node.find("node-generic-resources") != nullptr;
 }
 
+/// ".gitlab-ci.yml", "gpu.gitlab-ci.yml".
+bool is_gitlab_pipeline(std::string_view file_name) {
+    return base_of(file_name).find(".gitlab-ci.y") != std::string_view::npos;
+}
+
 /// Of documents without apiVersion.
 std::string_view plain_form(std::string_view file_name, const Object& object) {
     const Value& node = *object.node;
@@ -145,7 +179,7 @@ std::string_view plain_form(std::string_view file_name, const Object& object) {
         case Role::kWorkflow:
             return "workflow";
         case Role::kHelmValues:
-            return object.chart == "gpu-operator" ? "gpu-operator" : std::string_view();
+            return object.chart;
         case Role::kToml:
             if (node.find("nvidia-container-cli") != nullptr ||
                 node.find("nvidia-container-runtime") != nullptr) {
@@ -156,6 +190,7 @@ std::string_view plain_form(std::string_view file_name, const Object& object) {
             break;
     }
     if (object.role == Role::kObject || object.role == Role::kPatch) return {};
+    if (is_gitlab_pipeline(file_name)) return "gitlab-ci";
     if (node.find("cdiVersion") != nullptr ||
         (node.find("devices") != nullptr && node.find("containerEdits") != nullptr)) {
         return "cdi";
@@ -165,23 +200,18 @@ std::string_view plain_form(std::string_view file_name, const Object& object) {
 
 }  // namespace
 
-Result<Forms> read_forms(std::string_view text) {
-    const auto table = catalog::read_table(text);
-    if (!table) return table.error();
+Result<Forms> read_forms(std::string_view text, std::string_view more) {
     Forms forms;
-    for (const auto& row : table->rows) {
-        if (row.size() < 5) return Error{ErrorCode::kInvalidInput, "forms: a row without 5 fields"};
-        FormNode& node = node_at(forms[row[0]], row[1]);
-        if (!read_type(row[2], node) || !read_more(row[4], node)) {
-            return Error{ErrorCode::kInvalidInput,
-                         "forms: " + std::string(row[0]) + ' ' + std::string(row[1]) + ": '" +
-                             std::string(row[2]) + "', '" + std::string(row[4]) +
-                             "': expected a type, and conditions"};
-        }
-        node.values = words_of(row[3], ' ');
+    for (const std::string_view one : {text, more}) {
+        if (one.empty()) continue;
+        if (auto error = add_forms(one, forms)) return *std::move(error);
     }
     for (auto& [name, form] : forms) gather_keys(form, forms, 0);
     return forms;
+}
+
+bool has_key(const FormNode& form, std::string_view key) {
+    return std::find(form.known.begin(), form.known.end(), key) != form.known.end();
 }
 
 const FormNode* find_form(std::string_view name) {

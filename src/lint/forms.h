@@ -9,8 +9,9 @@
 #include "base/result.h"
 #include "lint/object.h"
 
-/// Forms of documents: which keys, types and values a document of a kind has. data/document_forms.tsv,
-/// compiled in and read once.
+/// Forms of documents: which keys, types and values a document of a kind has. Compiled in and read
+/// once: data/schema_forms.tsv, written from the schemas that the projects publish
+/// (cmd/form-table), and over it data/document_forms.tsv, which has what no schema says.
 namespace aliquot::lint {
 
 /// What a value must be. Of the scalars form_values.h tells what they take.
@@ -32,6 +33,10 @@ enum class FormType : std::uint8_t {
     kCron,      // five fields, or @daily
     kZone,      // a name of the time zone database
     kPath,      // begins with /
+    kShare,     // a whole number, or a percentage up to 100%
+    kSpan,      // "1d12h", as Prometheus has it
+    kBytes,     // "8gb", as docker has it
+    kPorts,     // "127.0.0.1:8080:80/tcp", or the mapping of it
 };
 
 /// One place of a form.
@@ -40,8 +45,10 @@ struct FormNode {
     /// Of a scalar: what may stand there: words, "1..8" for a range, "=" before the word that only a
     /// near miss of is a mistake. Of a mapping: more keys that it has.
     std::vector<std::string_view> values;
+    bool full = false;  // of a mapping: all its keys are known
     bool required = false;
-    bool warning = false;                      // a mistake here is a warning
+    bool needed = false;   // required, but left out where people show only a part
+    bool warning = false;  // a mistake here is a warning
     std::vector<std::string_view> not_beside;  // keys that exclude it
     struct Condition {
         std::string_view key;  // of the same mapping
@@ -64,8 +71,12 @@ std::vector<std::string_view> words_of_form(std::string_view name);
 const FormNode* form_of(std::string_view file_name, const Object& object);
 
 using Forms = std::map<std::string_view, FormNode, std::less<>>;
-/// Takes a table of forms apart. The forms point into `text`.
-/// errors   kInvalidInput: no such table, a type that there is not, a row twice
-Result<Forms> read_forms(std::string_view text);
+/// Takes tables of forms apart, the one of `more` over that of `text`: a row of it takes the place of
+/// one of the same path. The forms point into both.
+/// errors   kInvalidInput: no such table, a type that there is not
+Result<Forms> read_forms(std::string_view text, std::string_view more = {});
+
+/// Whether a mapping of that form, included parts too, has the key.
+bool has_key(const FormNode& form, std::string_view key);
 
 }  // namespace aliquot::lint

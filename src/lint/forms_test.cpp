@@ -12,9 +12,9 @@ namespace aliquot::lint {
 namespace {
 
 TEST(Forms, AreAllReadAndEachIncludedPartIsThere) {
-    const auto forms = read_forms(kDocumentFormTable);
+    const auto forms = read_forms(kSchemaFormTable, kDocumentFormTable);
     ASSERT_TRUE(forms.ok()) << forms.error().message;
-    EXPECT_GE(forms->size(), 40U);
+    EXPECT_GE(forms->size(), 300U);
     const std::function<void(const FormNode&)> look = [&](const FormNode& node) {
         if (!node.include.empty()) {
             EXPECT_TRUE(forms->find(node.include) != forms->end()) << node.include;
@@ -39,6 +39,51 @@ TEST(Forms, RefuseATableWithATypeThatThereIsNot) {
     EXPECT_FALSE(read_forms("# date: 2026-11-23\n# source: here\nform\tpath\ttype\tvalues\tmore\n"
                             "x\ta\ttext\t-\tsometimes\n")
                      .ok());
+}
+
+TEST(Forms, HaveTheWordsOfTheTableAboveInPlaceOfTheSchemas) {
+    const std::string_view head =
+        "# date: 2026-11-23\n# source: here\nform\tpath\ttype\tvalues\tmore\n";
+    const std::string schema =
+        std::string(head) + "x\t-\tfull\tone\t-\nx\ttwo\tscalar\ta b\trequired\n";
+    const std::string own =
+        std::string(head) + "x\t-\tmap\tthree\t-\nx\ttwo\tscalar\tc\toptional\n";
+    const auto forms = read_forms(schema, own);
+    ASSERT_TRUE(forms.ok()) << forms.error().message;
+    const FormNode& x = forms->at("x");
+    EXPECT_TRUE(x.full);
+    for (const char* const key : {"one", "two", "three"}) EXPECT_TRUE(has_key(x, key)) << key;
+    EXPECT_FALSE(has_key(x, "four"));
+    const FormNode& two = x.keys.at("two");
+    EXPECT_FALSE(two.required);
+    EXPECT_EQ(two.values, std::vector<std::string_view>{"c"});
+}
+
+TEST(FormValues, TakePortsBytesAndSpans) {
+    const auto takes = [](FormType type, const char* text) {
+        FormNode form;
+        form.type = type;
+        Value value;
+        value.kind = Value::Kind::kString;
+        value.scalar = text;
+        return !find_wrong_value(form, value).has_value();
+    };
+    for (const char* const good : {"8080", "80:8080", "127.0.0.1:80:8080/udp",
+                                   "9000-9010:9000-9010", ":8080", "${PORT}:80"}) {
+        EXPECT_TRUE(takes(FormType::kPorts, good)) << good;
+    }
+    for (const char* const bad : {"80800", "80:80800", "80:", "a:80", "80:8080/http", "90-80:80"})
+        EXPECT_FALSE(takes(FormType::kPorts, bad)) << bad;
+    for (const char* const good : {"64m", "8gb", "8GB", "1073741824", "1.5g", "2 gb"})
+        EXPECT_TRUE(takes(FormType::kBytes, good)) << good;
+    for (const char* const bad : {"8 gigs", "gb", "8x"}) EXPECT_FALSE(takes(FormType::kBytes, bad));
+    for (const char* const good : {"30s", "1d12h", "0", "500ms"})
+        EXPECT_TRUE(takes(FormType::kSpan, good)) << good;
+    for (const char* const bad : {"10 minutes", "30", "12h1d", "5min"})
+        EXPECT_FALSE(takes(FormType::kSpan, bad)) << bad;
+    for (const char* const good : {"3", "20%", "100%"})
+        EXPECT_TRUE(takes(FormType::kShare, good)) << good;
+    EXPECT_FALSE(takes(FormType::kShare, "120%"));
 }
 
 TEST(FormValues, TakeSchedulesOfCron) {

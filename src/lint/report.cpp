@@ -53,6 +53,11 @@ Report::Entry Report::add(std::string_view rule, document::Mark mark, std::strin
     return Entry(finding);
 }
 
+bool Report::has(document::Mark mark) const {
+    const auto at = known_.lower_bound({mark.line, 0, {}, {}});
+    return at != known_.end() && std::get<0>(*at) == mark.line;
+}
+
 std::vector<findings::Finding> Report::take() {
     std::vector<findings::Finding> all(std::make_move_iterator(findings_.begin()),
                                        std::make_move_iterator(findings_.end()));

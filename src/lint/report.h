@@ -51,6 +51,9 @@ public:
     /// message   what was found, with the value, in one line; what was read may be quoted in it
     Entry add(std::string_view rule, document::Mark mark, std::string message);
 
+    /// Whether something is reported of this line already.
+    [[nodiscard]] bool has(document::Mark mark) const;
+
     [[nodiscard]] const File& file() const { return file_; }
     /// Sorted, ignored ones taken out (see ignore.h), without duplicates.
     std::vector<findings::Finding> take();

@@ -80,6 +80,68 @@ bool is_percent(std::string_view text) {
                                : is_whole_text(text);
 }
 
+/// "1d12h": units from years to milliseconds, the larger one first.
+bool is_span(std::string_view text) {
+    constexpr std::array<std::string_view, 7> kUnits{"y", "w", "d", "h", "m", "s", "ms"};
+    if (text == "0") return true;
+    std::size_t next = 0;
+    while (!text.empty()) {
+        const auto digits = text.find_first_not_of("0123456789");
+        if (digits == 0 || digits == std::string_view::npos) return false;
+        text.remove_prefix(digits);
+        const auto end = std::min(text.find_first_of("0123456789"), text.size());
+        const auto* const unit = std::find(kUnits.begin(), kUnits.end(), text.substr(0, end));
+        const auto at = static_cast<std::size_t>(unit - kUnits.begin());
+        if (unit == kUnits.end() || at < next) return false;
+        next = at + 1;
+        text.remove_prefix(end);
+    }
+    return next > 0;
+}
+
+bool is_bytes(std::string_view text) {
+    const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
+    if (end == 0 && text != "-1") return false;
+    const std::string unit = lower(trim(text.substr(end)));
+    constexpr std::array<std::string_view, 12> kUnits{"",  "b",  "k", "kb", "m", "mb",
+                                                      "g", "gb", "t", "tb", "p", "pb"};
+    constexpr std::array<std::string_view, 4> kBinary{"kib", "mib", "gib", "tib"};
+    return text == "-1" || std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end() ||
+           std::find(kBinary.begin(), kBinary.end(), unit) != kBinary.end();
+}
+
+/// One end of a mapping: "8080", or "8080-8090".
+bool is_port_range(std::string_view text) {
+    constexpr unsigned kLast = 65'535;
+    const auto dash = text.find('-');
+    const auto first = parse_number<unsigned>(text.substr(0, dash));
+    if (!first || *first > kLast) return false;
+    if (dash == std::string_view::npos) return true;
+    const auto last = parse_number<unsigned>(text.substr(dash + 1));
+    return last && *last >= *first && *last <= kLast;
+}
+
+/// [[ADDRESS:]HOST:]CONTAINER[/PROTOCOL] of docker.
+bool are_ports(std::string_view text) {
+    const auto slash = text.find('/');
+    const std::string_view protocol =
+        slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1);
+    if (!protocol.empty() && protocol != "tcp" && protocol != "udp" && protocol != "sctp")
+        return false;
+    text = text.substr(0, slash);
+    if (contains(text, "$") || text.starts_with('[')) return true;  // a variable, IPv6
+    const auto parts = split(text, ':');
+    if (parts.empty() || parts.size() > 3 || !is_port_range(parts.back())) return false;
+    const std::string_view host = parts.size() > 1 ? parts[parts.size() - 2] : std::string_view();
+    return host.empty() || is_port_range(host);
+}
+
+bool is_beyond_whole(std::string_view text) {
+    constexpr long kWhole = 100;
+    return text.ends_with('%') &&
+           parse_number<long>(text.substr(0, text.size() - 1)).value_or(0) > kWhole;
+}
+
 /// What a value of the type is; empty: nothing is wrong.
 std::string_view wrong_type(FormType type, const Value& value) {
     const std::string& text = value.scalar;
@@ -101,6 +163,16 @@ std::string_view wrong_type(FormType type, const Value& value) {
             return is_go_duration(text) ? "" : "a duration such as 30s, 5m or 1h30m";
         case FormType::kPercent:
             return is_percent(text) ? "" : "a whole number or a percentage such as 10%";
+        case FormType::kSpan:
+            return is_span(text) ? "" : "a duration of Prometheus such as 30s, 5m, 1h30m or 7d";
+        case FormType::kBytes:
+            return is_bytes(text) ? "" : "a number of bytes such as 512m or 8gb";
+        case FormType::kPorts:
+            return are_ports(text) ? "" : "HOST:CONTAINER, with ports from 1 to 65535";
+        case FormType::kShare:
+            return is_percent(text) && !is_beyond_whole(text)
+                       ? ""
+                       : "a whole number, or a percentage of at most 100%";
         case FormType::kCron:
             return is_cron_schedule(text) ? ""
                                           : "five fields: minute 0-59, hour 0-23, day 1-31, month "

@@ -33,19 +33,25 @@ bool is_one_of(const std::vector<std::string_view>& words, std::string_view word
 /// Walks one document and its form side by side.
 class FormCheck {
 public:
-    FormCheck(const Object& object, bool whole, Report& report)
+    /// `strict`: a key that a full form does not have is one too many.
+    /// `selected`: a kustomization writes the selectors.
+    FormCheck(const Object& object, bool whole, bool strict, bool selected, Report& report)
         : whole_(whole && !is_templated(object)),
+          strict_(strict && whole_),
+          selected_(selected),
           templated_(is_templated(object)),
           chart_(object.role == Role::kHelmValues),
           report_(report) {}
 
-    void check(const FormNode& form, const Value& value, const std::string& path, int depth) {
+    /// `above` is the form of the mapping that this one stands in; nullptr: none.
+    void check(const FormNode& form, const Value& value, const std::string& path, int depth,
+               const FormNode* above = nullptr) {
         constexpr int kDeepest = 40;
         if (depth > kDeepest) return;
         if (value.is_mapping()) {
-            check_mapping(form, value, path, depth);
+            check_mapping(form, value, path, depth, above);
         } else if (value.is_sequence()) {
-            check_list(form, value, path, depth);
+            check_list(form, value, path, depth, above);
         } else {
             check_scalar(form, value, path);
         }
@@ -65,11 +71,11 @@ private:
 
     static bool takes_mapping(FormType type) {
         return type == FormType::kAny || type == FormType::kOpen || type == FormType::kMap ||
-               type == FormType::kClosed;
+               type == FormType::kClosed || type == FormType::kPorts;
     }
 
-    void check_mapping(const FormNode& form, const Value& node, const std::string& path,
-                       int depth) {
+    void check_mapping(const FormNode& form, const Value& node, const std::string& path, int depth,
+                       const FormNode* above) {
         if (!takes_mapping(form.type)) {
             add(form, "FORM002", node.mark, '\'' + path + "' is a mapping")
                 .expected(form.type == FormType::kList ? "a list" : "one value");
@@ -82,14 +88,16 @@ private:
             if (child == nullptr) {
                 const bool closed = form.type == FormType::kClosed ||
                                     (included != nullptr && included->type == FormType::kClosed);
-                check_key(form, closed, entry, path);
+                if (!check_level(form, included, above, entry, path)) {
+                    check_key(form, closed, is_full(form, included), entry, path);
+                }
                 continue;
             }
             // Keys are free, and some are known: what is nearly one of them is meant to be it.
             if (!form.any.empty() && child == &form.any.front() && !form.values.empty()) {
-                check_key(form, false, entry, path);
+                check_key(form, false, false, entry, path);
             }
-            check(*child, entry.second, step_text(path, key), depth + 1);
+            check(*child, entry.second, step_text(path, key), depth + 1, &form);
             check_beside(*child, node, entry);
         }
         if (whole_ && !has_merge(node)) {
@@ -109,26 +117,84 @@ private:
         return form.any.empty() ? nullptr : &form.any.front();
     }
 
+    static bool is_full(const FormNode& form, const FormNode* included) {
+        return form.full || (included != nullptr && included->full);
+    }
+
+    static const FormNode* part_of(const FormNode& form) {
+        return form.include.empty() ? nullptr : find_form(form.include);
+    }
+
+    /// The mapping below a form that has the key; empty: none.
+    static std::string_view holder_of(const FormNode& form, const FormNode* included,
+                                      const std::string& key) {
+        for (const FormNode* const one : {&form, included}) {
+            if (one == nullptr) continue;
+            for (const auto& [name, child] : one->keys) {
+                if (child.type != FormType::kMap && child.type != FormType::kClosed) continue;
+                const FormNode* const part = part_of(child);
+                if (has_key(child, key) || (part != nullptr && has_key(*part, key))) return name;
+            }
+        }
+        return {};
+    }
+
+    /// A key that belongs one level up or down. Returns whether it is one.
+    bool check_level(const FormNode& form, const FormNode* included, const FormNode* above,
+                     const Value::Entry& entry, const std::string& path) {
+        const std::string& key = entry.first.scalar;
+        if (path.empty() || (!is_full(form, included) && form.type != FormType::kClosed)) {
+            return false;
+        }
+        if (!strict_ || has_key(form, key) || is_placeholder(key)) return false;
+        if (chart_ && report_.has(entry.first.mark)) return true;
+        const auto dot = path.rfind('.');
+        const std::string above_path = dot == std::string::npos ? "" : path.substr(0, dot);
+        std::string place;
+        if (above != nullptr && has_key(*above, key) && above->any.empty()) {
+            place =
+                dot == std::string::npos ? "the level above" : '\'' + path.substr(0, dot) + '\'';
+        }
+        // "name" and "type" stand in many places.
+        constexpr std::size_t kSaysMuch = 6;
+        if (place.empty() && key.size() >= kSaysMuch) {
+            std::string_view name = holder_of(form, included, key);
+            if (!name.empty()) place = '\'' + step_text(path, name) + '\'';
+            if (name.empty() && above != nullptr) {
+                name = holder_of(*above, part_of(*above), key);
+                if (!name.empty()) place = '\'' + step_text(above_path, name) + '\'';
+            }
+        }
+        if (place.empty()) return false;
+        add(form, "FORM001", entry.first.mark,
+            '\'' + path + "' has no key '" + key + "'; it belongs into " + place)
+            .expected('\'' + key + "' in " + place);
+        return true;
+    }
+
     /// A key that the form does not have.
-    void check_key(const FormNode& form, bool closed, const Value::Entry& entry,
+    void check_key(const FormNode& form, bool closed, bool full, const Value::Entry& entry,
                    const std::string& path) {
         const std::string& key = entry.first.scalar;
         if (form.known.empty() || is_one_of(form.known, key) || key.empty() || key == "<<" ||
             key.starts_with("x-") || is_placeholder(key) || key.find('_') == 0) {
             return;
         }
-        if (chart_ && path.empty()) return;  // GOP008 has these
+        if (chart_ && (path.empty() || report_.has(entry.first.mark))) return;  // GOP008 has these
         const std::string_view meant = nearest_key(key, form.known);
-        if (meant.empty() && !closed) return;
+        if (meant.empty() && !closed && (!full || !strict_)) return;
         std::string all;
         for (const std::string_view one : form.known) {
             constexpr std::size_t kMost = 90;
             if (all.size() < kMost) all += (all.empty() ? "" : ", ") + std::string(one);
         }
-        add(form, "FORM001", entry.first.mark,
-            (path.empty() ? "the document" : '\'' + path + '\'') + " has no key '" + key + '\'')
-            .expected(meant.empty() ? "one of " + all : std::string(meant))
+        auto found = add(
+            form, "FORM001", entry.first.mark,
+            (path.empty() ? "the document" : '\'' + path + '\'') + " has no key '" + key + '\'');
+        found.expected(meant.empty() ? "one of " + all : std::string(meant))
             .fix(meant.empty() ? std::string() : std::string(meant) + ":");
+        // Another release may have it.
+        if (meant.empty() && !closed) found.severity(Severity::kWarning);
     }
 
     /// Keys of the same mapping that must or must not be there.
@@ -156,9 +222,10 @@ private:
 
     void check_required(const FormNode& form, const Value& node, const std::string& path) {
         if (node.entries.empty() && path.empty()) return;
+        const bool excerpt = is_excerpt(form, node);
         for (const auto& [key, child] : form.keys) {
-            if (node.find(key) != nullptr) continue;
-            bool needed = child.required;
+            if (node.find(key) != nullptr || (selected_ && key == "selector")) continue;
+            bool needed = child.required || (child.needed && !excerpt);
             for (const FormNode::Condition& one : child.conditions) {
                 needed = needed || (one.must && is_one_of(one.values, text_at(node, {one.key})));
             }
@@ -171,6 +238,16 @@ private:
         }
     }
 
+    /// Whether most of what is needed is left out: a part that is shown, not all of an object.
+    static bool is_excerpt(const FormNode& form, const Value& node) {
+        std::ptrdiff_t there = 0;
+        std::ptrdiff_t missing = 0;
+        for (const auto& [key, child] : form.keys) {
+            if (child.needed) ++(node.find(key) != nullptr ? there : missing);
+        }
+        return missing > there;
+    }
+
     /// One mistake, one finding: the key stands there, but in other letters.
     static bool is_misspelt(const FormNode& form, const Value& node, std::string_view key) {
         return std::any_of(node.entries.begin(), node.entries.end(), [&](const Value::Entry& one) {
@@ -179,7 +256,8 @@ private:
         });
     }
 
-    void check_list(const FormNode& form, const Value& node, const std::string& path, int depth) {
+    void check_list(const FormNode& form, const Value& node, const std::string& path, int depth,
+                    const FormNode* above) {
         if (form.type != FormType::kAny && form.type != FormType::kList) {
             const bool mapping = takes_mapping(form.type);
             add(form, "FORM002", node.mark, '\'' + path + "' is a list")
@@ -189,20 +267,21 @@ private:
         if (form.items.empty()) return;
         for (std::size_t i = 0; i < node.items.size(); ++i) {
             check(form.items.front(), node.items[i], path + '[' + std::to_string(i) + ']',
-                  depth + 1);
+                  depth + 1, above);
         }
     }
 
     void check_scalar(const FormNode& form, const Value& value, const std::string& path) {
         if (value.kind == Value::Kind::kNull || is_placeholder(value.scalar)) return;
-        const bool mapping = takes_mapping(form.type) && form.type != FormType::kAny;
+        const bool mapping = takes_mapping(form.type) && form.type != FormType::kAny &&
+                             form.type != FormType::kPorts;
         if (mapping || form.type == FormType::kList) {
             if (value.scalar.empty()) return;  // what a template left out
             add(form, "FORM002", value.mark, '\'' + path + "' is '" + clip_value(value) + '\'')
                 .expected(mapping ? "a mapping" : "a list");
             return;
         }
-        if (form.type == FormType::kAny && (!form.items.empty() || !form.keys.empty())) return;
+        if (form.type == FormType::kAny && form.items.empty() && !form.keys.empty()) return;
         const auto wrong = find_wrong_value(form, value);
         if (!wrong) return;
         auto entry = add(form, wrong->type ? "FORM002" : "FORM003", value.mark,
@@ -217,6 +296,8 @@ private:
     }
 
     bool whole_;
+    bool strict_;
+    bool selected_;
     bool templated_;  // one of two keys may be what an {{ if }} leaves
     bool chart_;      // values of a chart
     Report& report_;
@@ -224,12 +305,14 @@ private:
 
 }  // namespace
 
-void check_forms(const File& file, const Set&, const Facts*, Report& report) {
+void check_forms(const File& file, const Set& set, const Facts*, Report& report) {
     if (is_kept(file) || is_record(file)) return;
+    const bool whole = !file.is_prose() && !set.kustomizations().is_patch(file);
+    const bool selected = set.kustomizations().label_selectors(file);
     for (const Object& object : file.objects) {
         const FormNode* form = form_of(file.name, object);
         if (form == nullptr || object.broken) continue;
-        FormCheck(object, object.role != Role::kPatch && !file.is_prose(), report)
+        FormCheck(object, object.role != Role::kPatch && whole, true, selected, report)
             .check(*form, *object.node, "", 0);
     }
     const FormNode* pod_form = find_form("pod");
@@ -243,7 +326,8 @@ void check_forms(const File& file, const Set&, const Facts*, Report& report) {
         if (object->broken || (object->role != Role::kObject && object->role != Role::kPatch)) {
             continue;
         }
-        FormCheck(*object, pod.whole && !file.is_prose(), report)
+        const bool own = object->is_workload() || pod.path.ends_with("template.spec");
+        FormCheck(*object, pod.whole && whole, own, selected, report)
             .check(*pod_form, *pod.node, "spec", 0);
     }
 }

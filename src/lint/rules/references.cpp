@@ -25,13 +25,12 @@ struct Reference {
     std::string_view path;  // [] goes through a list
     std::string_view target;
 };
-constexpr std::array<Reference, 14> kReferences{{
+constexpr std::array<Reference, 13> kReferences{{
     {"LocalQueue", "spec clusterQueue", "ClusterQueue"},
     {"ClusterQueue", "spec resourceGroups [] flavors [] name", "ResourceFlavor"},
     {"ClusterQueue", "spec admissionChecks []", "AdmissionCheck"},
     {"ResourceFlavor", "spec topologyName", "Topology"},
     {"NodePool", "spec template spec nodeClassRef name", "EC2NodeClass"},
-    {"HorizontalPodAutoscaler", "spec scaleTargetRef name", "Deployment"},
     {"ResourceClaimTemplate", "spec spec devices requests [] exactly deviceClassName",
      "DeviceClass"},
     {"ResourceClaim", "spec devices requests [] exactly deviceClassName", "DeviceClass"},
@@ -71,10 +70,6 @@ void check_names(const File& file, const Set& set, const Object& object, Report&
         std::vector<const Value*> names;
         collect(*object.node, reference.path, names);
         if (names.empty()) continue;
-        if (reference.kind == "HorizontalPodAutoscaler" &&
-            text_at(*object.node, {"spec", "scaleTargetRef", "kind"}) != "Deployment") {
-            continue;
-        }
         std::vector<std::string_view> known;
         bool here = false;
         for (const File* near : set.neighbours(file)) {

@@ -16,18 +16,6 @@ namespace {
 
 constexpr unsigned kFlagsMask = 0xff;
 
-/// Finds the device of a call that needs no context.
-struct Wanted {
-    CUresult result;
-    Device* device;
-};
-
-Wanted wanted(CUdevice ordinal) {
-    if (const auto result = needs_init(); result != CUDA_SUCCESS) return {result, nullptr};
-    Device* const device = Driver::get().device(ordinal);
-    return {device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS, device};
-}
-
 CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal, unsigned api_version) {
     const Wanted found = wanted(ordinal);
     if (found.result != CUDA_SUCCESS) return found.result;

@@ -18,16 +18,10 @@ using namespace aliquot::sim;
 
 namespace {
 
-struct Wanted {
-    CUresult result;
-    Device* device;
-};
-
-Wanted wanted(CUdevice ordinal, const void* out) {
+Wanted wanted_into(CUdevice ordinal, const void* out) {
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return {result, nullptr};
     if (out == nullptr) return {CUDA_ERROR_INVALID_VALUE, nullptr};
-    Device* const device = Driver::get().device(ordinal);
-    return {device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS, device};
+    return wanted(ordinal);
 }
 
 CUresult copy_text(std::string_view text, char* to, int length) {
@@ -71,14 +65,14 @@ CUresult cuDeviceGetCount(int* count) {
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     called(__func__);
-    const Wanted found = wanted(ordinal, device);
+    const Wanted found = wanted_into(ordinal, device);
     if (found.result == CUDA_SUCCESS) *device = ordinal;
     return found.result;
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, name);
+    const Wanted found = wanted_into(device, name);
     return found.result == CUDA_SUCCESS ? copy_text(found.device->name, name, length)
                                         : found.result;
 }
@@ -86,14 +80,14 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
     called(__func__);
     // The older entry point tells the GPU that a MIG device is of.
-    const Wanted found = wanted(device, uuid);
+    const Wanted found = wanted_into(device, uuid);
     if (found.result == CUDA_SUCCESS) *uuid = found.device->gpu_uuid;
     return found.result;
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, uuid);
+    const Wanted found = wanted_into(device, uuid);
     if (found.result == CUDA_SUCCESS) *uuid = found.device->uuid;
     return found.result;
 }
@@ -105,7 +99,7 @@ CUresult cuDeviceGetLuid(char*, unsigned int*, CUdevice) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, value);
+    const Wanted found = wanted_into(device, value);
     if (found.result != CUDA_SUCCESS) return found.result;
     const auto known = device_attribute(*found.device, attribute);
     if (!known) return CUDA_ERROR_INVALID_VALUE;
@@ -115,7 +109,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
 
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, major);
+    const Wanted found = wanted_into(device, major);
     if (found.result != CUDA_SUCCESS) return found.result;
     if (minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *major = found.device->model->compute_major;
@@ -125,7 +119,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, properties);
+    const Wanted found = wanted_into(device, properties);
     if (found.result != CUDA_SUCCESS) return found.result;
     const auto value = [&](int attribute) {
         return device_attribute(*found.device, attribute).value_or(0);
@@ -145,7 +139,7 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, text);
+    const Wanted found = wanted_into(device, text);
     return found.result == CUDA_SUCCESS ? copy_text(bus_text(*found.device), text, length)
                                         : found.result;
 }
@@ -165,7 +159,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
 
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
     called(__func__);
-    const Wanted found = wanted(device, can);
+    const Wanted found = wanted_into(device, can);
     if (found.result != CUDA_SUCCESS) return found.result;
     const Device* const other = Driver::get().device(peer);
     if (other == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -190,7 +184,7 @@ CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUd
 
 CUresult cuDeviceGetExecAffinitySupport(int* supported, int, CUdevice device) {
     called(__func__);
-    const Wanted found = wanted(device, supported);
+    const Wanted found = wanted_into(device, supported);
     if (found.result == CUDA_SUCCESS) *supported = 0;  // of MPS clients only
     return found.result;
 }

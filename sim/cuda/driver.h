@@ -65,6 +65,17 @@ inline CUresult needs_init() {
     return ready.load(std::memory_order_acquire) ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+/// The device of a call that needs no context, or why there is none.
+struct Wanted {
+    CUresult result;
+    Device* device;
+};
+inline Wanted wanted(CUdevice ordinal) {
+    if (const auto result = needs_init(); result != CUDA_SUCCESS) return {result, nullptr};
+    Device* const device = Driver::get().device(ordinal);
+    return {device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS, device};
+}
+
 /// A setting in bytes, nanoseconds or the like; empty: not set, or no number.
 std::optional<std::uint64_t> number_setting(const char* variable);
 

@@ -16,7 +16,7 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr unsigned kKnownFlags = 7;  // blocking, without time, for other processes
+constexpr unsigned kKnownEventFlags = 7;  // blocking, without time, for other processes
 
 CUresult record(CUevent event, CUstream handle, bool per_thread) {
     const Current current = current_context();
@@ -114,7 +114,7 @@ CUresult cuEventCreate(CUevent* event, unsigned int flags) {
     called(__func__);
     const Current current = current_context();
     if (!current) return current.result;
-    if (event == nullptr || flags > kKnownFlags) return CUDA_ERROR_INVALID_VALUE;
+    if (event == nullptr || flags > kKnownEventFlags) return CUDA_ERROR_INVALID_VALUE;
     CUevent_st* const made = objects<CUevent_st>().make();
     made->context = current.context;
     made->flags = flags;

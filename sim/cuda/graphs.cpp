@@ -20,13 +20,13 @@ namespace {
 
 constexpr int kInstantiated = 0;
 constexpr int kInstantiationFailed = 1;
-constexpr std::uint64_t kKnownFlags = 0xf;
+constexpr std::uint64_t kKnownGraphFlags = 0xf;
 constexpr std::uint64_t kUpload = 2;
 
 CUresult instantiate_for(CUgraphExec* exec, CUgraph graph, std::uint64_t flags) {
     if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
     if (exec == nullptr || !valid(graph)) return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & ~kKnownFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & ~kKnownGraphFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
     const Instantiated made = instantiate(*graph, flags);
     if (made.result != CUDA_SUCCESS) return made.result;
     if ((flags & kUpload) != 0) {
@@ -128,17 +128,6 @@ CUresult update(CUgraphExec_st& exec, const CUgraph_st& graph) {
     }
     destroy_exec(*fresh.exec);
     return same ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-}
-
-struct Wanted {
-    CUresult result;
-    Device* device;
-};
-
-Wanted wanted(CUdevice ordinal) {
-    if (const auto result = needs_init(); result != CUDA_SUCCESS) return {result, nullptr};
-    Device* const device = Driver::get().device(ordinal);
-    return {device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS, device};
 }
 
 }  // namespace

@@ -10,11 +10,11 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr cuuint64_t kKnownFlags = 3;
+constexpr cuuint64_t kKnownEntryFlags = 3;
 
 CUresult look_up(const char* symbol, void** pointer, int version, cuuint64_t flags,
                  CUdriverProcAddressQueryResult* status) {
-    if (symbol == nullptr || pointer == nullptr || (flags & ~kKnownFlags) != 0) {
+    if (symbol == nullptr || pointer == nullptr || (flags & ~kKnownEntryFlags) != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (tracing) trace("  asks for ", symbol);

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/node/immortal.h"
+
 /// Where handles point to.
 namespace aliquot::sim {
 
@@ -57,14 +59,6 @@ template <class T>
 bool valid(const T* handle) {
     return reinterpret_cast<std::uintptr_t>(handle) > 0xfff &&
            reinterpret_cast<std::uintptr_t>(handle) % alignof(T) == 0 && handle->magic == T::kMagic;
-}
-
-/// The only T of the process, never destroyed: threads may still call while the program ends.
-template <class T>
-T& immortal() {
-    alignas(T) static std::byte storage[sizeof(T)];
-    static T* const only = new (storage) T;
-    return *only;
 }
 
 template <class T>

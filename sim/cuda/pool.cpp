@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sim/cuda/driver.h"
 #include "sim/cuda/objects.h"
 #include "sim/cuda/ranges.h"
 
@@ -45,6 +46,11 @@ void end_if_over(CUmemPoolHandle_st& pool) {
 }
 
 }  // namespace
+
+CUresult check(CUmemoryPool pool) {
+    if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
+    return valid(pool) && !pool->destroyed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 CUmemPoolHandle_st* make_pool(Device& device, const CUmemPoolProps& props) {
     const std::lock_guard lock(device.mutex);

@@ -27,6 +27,8 @@ struct CUmemPoolHandle_st {
 
 namespace aliquot::sim {
 
+/// May a call have this pool? CUDA_ERROR_INVALID_VALUE: it is none, or destroyed.
+CUresult check(CUmemoryPool pool);
 /// A pool on a device. Under no lock.
 CUmemPoolHandle_st* make_pool(Device& device, const CUmemPoolProps& props);
 /// A pool of host memory, or of managed memory, which lies with the host here: no chunks, nobody

@@ -17,15 +17,6 @@
 
 using namespace aliquot::sim;
 
-namespace {
-
-CUresult check(CUmemoryPool pool) {
-    if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
-    return valid(pool) && !pool->destroyed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-}  // namespace
-
 extern "C" {
 
 CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,

@@ -93,22 +93,6 @@ void settle(const CUmemPoolHandle_st& pool) {
     (void)pool.device->queue.reached(pool.device->queue.end());
 }
 
-struct Wanted {
-    CUresult result;
-    Device* device;
-};
-
-Wanted wanted(CUdevice ordinal) {
-    if (const auto result = needs_init(); result != CUDA_SUCCESS) return {result, nullptr};
-    Device* const device = Driver::get().device(ordinal);
-    return {device == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS, device};
-}
-
-CUresult check(CUmemoryPool pool) {
-    if (const auto result = needs_init(); result != CUDA_SUCCESS) return result;
-    return valid(pool) && !pool->destroyed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
 CUresult tell(CUmemoryPool* pool, CUmemoryPool known) {
     if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *pool = known;

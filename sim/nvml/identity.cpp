@@ -14,7 +14,6 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr std::uint32_t kVendor = 0x10de;
 constexpr unsigned kBitsPerWord = sizeof(unsigned long) * 8;
 
 std::string upper(std::string text) {
@@ -23,10 +22,10 @@ std::string upper(std::string text) {
 }
 
 std::uint32_t device_id(const Model& model) {
-    return std::uint32_t{model.pci_device} << 16 | kVendor;
+    return std::uint32_t{model.pci_device} << 16 | kPciVendor;
 }
 std::uint32_t subsystem_id(const Model& model) {
-    return std::uint32_t{model.pci_subsystem} << 16 | kVendor;
+    return std::uint32_t{model.pci_subsystem} << 16 | kPciVendor;
 }
 
 /// "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb".

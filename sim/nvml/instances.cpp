@@ -19,14 +19,14 @@ struct InstanceHandles {
     std::unordered_set<const void*> known;
 };
 
-InstanceHandles& handles() { return immortal<InstanceHandles>(); }
+InstanceHandles& instance_handles() { return immortal<InstanceHandles>(); }
 
 }  // namespace
 
 void* instance_handle(Kind kind, unsigned slot, const Instance& instance,
                       std::uint64_t incarnation) {
-    const std::lock_guard lock(handles().mutex);
-    auto& handle = handles().by_incarnation[{kind, incarnation}];
+    const std::lock_guard lock(instance_handles().mutex);
+    auto& handle = instance_handles().by_incarnation[{kind, incarnation}];
     if (!handle) {
         handle = std::make_unique<InstanceHandle>();
         *handle = {.magic = kInstanceMagic,
@@ -34,21 +34,21 @@ void* instance_handle(Kind kind, unsigned slot, const Instance& instance,
                    .instance = instance,
                    .slot = slot,
                    .kind = kind};
-        handles().known.insert(handle.get());
+        instance_handles().known.insert(handle.get());
     }
     return handle.get();
 }
 
 std::optional<InstanceHandle> find_instance_handle(const void* handle) {
-    const std::lock_guard lock(handles().mutex);
-    if (!handles().known.contains(handle)) return std::nullopt;
+    const std::lock_guard lock(instance_handles().mutex);
+    if (!instance_handles().known.contains(handle)) return std::nullopt;
     return *static_cast<const InstanceHandle*>(handle);
 }
 
 void forget_instance_handles() {
-    const std::lock_guard lock(handles().mutex);
-    handles().known.clear();
-    handles().by_incarnation.clear();
+    const std::lock_guard lock(instance_handles().mutex);
+    instance_handles().known.clear();
+    instance_handles().by_incarnation.clear();
 }
 
 nvmlDevice_t device_handle(const State& state, unsigned slot, const Instance& instance) {

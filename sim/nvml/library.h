@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "abi/nvml.h"
+#include "sim/node/immortal.h"
 #include "sim/node/load.h"
 #include "sim/node/mig.h"
 #include "sim/node/model.h"
@@ -24,14 +24,7 @@
 /// is it about, which GPU does a handle mean, and does that GPU answer at all.
 namespace aliquot::sim {
 
-/// The only T of the process, never destroyed: threads may still call while the program ends. Not
-/// on the heap, so that unloading the library leaves nothing behind.
-template <class T>
-T& immortal() {
-    alignas(T) static std::byte storage[sizeof(T)];
-    static T* const only = new (storage) T;
-    return *only;
-}
+inline constexpr std::uint32_t kPciVendor = 0x10de;  // NVIDIA
 
 /// One MIG device at one moment.
 struct MigDevice {

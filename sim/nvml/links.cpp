@@ -10,8 +10,6 @@ using namespace aliquot::sim;
 
 namespace {
 
-constexpr std::uint32_t kVendor = 0x10de;
-
 /// Answers a call about one NVLink link: INVALID_ARGUMENT for a link number that no GPU has,
 /// NOT_SUPPORTED for one that this GPU has not.
 template <class Answer>
@@ -41,14 +39,14 @@ nvmlReturn_t describe_remote(const Gpu& gpu, const Link& link, const State& stat
     if (link.kind == Link::Kind::kSwitch) {
         pci.bus = switch_bus(link.remote);
         pci.domain = gpu.state.pci_domain;
-        pci.pciDeviceId = std::uint32_t{switch_device(*gpu.model)} << 16 | kVendor;
+        pci.pciDeviceId = std::uint32_t{switch_device(*gpu.model)} << 16 | kPciVendor;
     } else {
         const GpuState* const remote = member(state, gpu.state.group, link.remote);
         if (remote == nullptr) return NVML_ERROR_UNKNOWN;
         pci.bus = remote->pci_bus;
         pci.domain = remote->pci_domain;
-        pci.pciDeviceId = std::uint32_t{gpu.model->pci_device} << 16 | kVendor;
-        pci.pciSubSystemId = std::uint32_t{gpu.model->pci_subsystem} << 16 | kVendor;
+        pci.pciDeviceId = std::uint32_t{gpu.model->pci_device} << 16 | kPciVendor;
+        pci.pciSubSystemId = std::uint32_t{gpu.model->pci_subsystem} << 16 | kPciVendor;
     }
     const auto upper = [](std::string text) {
         for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'f' ? c - 'a' + 'A' : c);

@@ -34,7 +34,7 @@ public:
     }
 
     /// painted   the column that takes the row's colour; the heading takes it as a whole
-    [[nodiscard]] std::string text(std::size_t painted, bool colour, unsigned width) const {
+    [[nodiscard]] std::string text(std::size_t painted, Colour colour, unsigned width) const {
         std::vector<std::size_t> widths(rows_.front().size(), 0);
         for (const Row& row : rows_) {
             for (std::size_t i = 0; i < row.size(); ++i) {
@@ -44,7 +44,7 @@ public:
         std::string result;
         for (std::size_t i = 0; i < rows_.size(); ++i) {
             result += line(rows_[i], widths, i == 0 ? rows_[i].size() : painted,
-                           colour ? paints_[i] : kPlain, width);
+                           colour == Colour::kAnsi ? paints_[i] : kPlain, width);
         }
         return result;
     }
@@ -127,7 +127,7 @@ Size terminal_size() {
 
 }  // namespace
 
-std::string table_text(const Snapshot& snapshot, bool colour, unsigned width) {
+std::string table_text(const Snapshot& snapshot, Colour colour, unsigned width) {
     Table gpus({"GPU", "MODEL", "MEMORY", "IN USE", "HEALTH"});
     for (const GpuRow& gpu : snapshot.gpus) {
         gpus.add({std::to_string(gpu.index), gpu.model, k8s::bytes_text(gpu.memory_bytes),

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/colour.h"
 #include "sim/cluster/snapshot.h"
 
 namespace aliquot::sim::cluster {
 
 /// The two tables, GPUs and pods.
 /// width    0: as wide as needed; else no line is longer, and reasons go over several lines
-std::string table_text(const Snapshot& snapshot, bool colour, unsigned width);
+std::string table_text(const Snapshot& snapshot, Colour colour, unsigned width);
 
 /// {"gpus":[{"index","uuid","model","memoryBytes","health","sharesTotal","sharesUsed"}],
 ///  "pods":[{"name","namespace","phase","gpus","devices","env","reason","log"}]}
@@ -23,7 +24,7 @@ std::string yaml_text(const Snapshot& snapshot);
 class LiveView {
 public:
     /// out   outlives the view
-    LiveView(std::ostream& out, bool is_terminal, bool colour)
+    LiveView(std::ostream& out, bool is_terminal, Colour colour)
         : out_(out), is_terminal_(is_terminal), colour_(colour) {}
 
     void show(const Snapshot& snapshot);
@@ -38,7 +39,7 @@ private:
 
     std::ostream& out_;
     bool is_terminal_;
-    bool colour_;
+    Colour colour_;
     unsigned lines_ = 0;  // of the drawing on the screen
     Snapshot last_;
 };

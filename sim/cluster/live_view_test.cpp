@@ -34,7 +34,7 @@ Snapshot two_pods() {
 }
 
 TEST(View, PrintsTwoTables) {
-    EXPECT_EQ(table_text(two_pods(), false, 0),
+    EXPECT_EQ(table_text(two_pods(), Colour::kNever, 0),
               "GPU  MODEL      MEMORY  IN USE  HEALTH\n"
               "0    NVIDIA A2  15Gi    1 of 2  Healthy\n"
               "\n"
@@ -44,18 +44,20 @@ TEST(View, PrintsTwoTables) {
 }
 
 TEST(View, FitsLinesToTheTerminal) {
-    EXPECT_NE(table_text(two_pods(), false, 12).find("\nai/kokoro  >\n"), std::string::npos);
+    EXPECT_NE(table_text(two_pods(), Colour::kNever, 12).find("\nai/kokoro  >\n"),
+              std::string::npos);
     Snapshot snapshot = two_pods();
     snapshot.pods[1].reason = "2 of 2 shares in use by kokoro";
-    EXPECT_NE(table_text(snapshot, false, 64)
+    EXPECT_NE(table_text(snapshot, Colour::kNever, 64)
                   .find("third      -            -       Pending  2 of 2 shares in use by\n"
                         "                                         kokoro\n"),
               std::string::npos)
-        << table_text(snapshot, false, 64);
+        << table_text(snapshot, Colour::kNever, 64);
 }
 
 TEST(View, PaintsStates) {
-    EXPECT_NE(table_text(two_pods(), true, 0).find("\x1b[32mRunning\x1b[0m\n"), std::string::npos);
+    EXPECT_NE(table_text(two_pods(), Colour::kAnsi, 0).find("\x1b[32mRunning\x1b[0m\n"),
+              std::string::npos);
 }
 
 TEST(View, PrintsJsonWithExactlyTheseKeys) {
@@ -111,7 +113,7 @@ TEST(View, PrintsTheSameAsYaml) {
 
 TEST(LiveView, TellsEachChangeOnceWithoutATerminal) {
     std::ostringstream out;
-    LiveView view(out, false, false);
+    LiveView view(out, false, Colour::kNever);
     Snapshot snapshot = two_pods();
     view.show(snapshot);
     view.show(snapshot);

@@ -82,7 +82,7 @@ public:
         if (code != kOk || loaded_) return code;
         const ReadSource& read = configuration_->pending();
         if (read.findings.empty()) return complain(bad_config(), loaded_.error().message);
-        findings::print_text(std::cerr, read.findings, false);
+        findings::print_text(std::cerr, read.findings, Colour::kNever);
         return bad_config();
     }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/colour.h"
+
 namespace aliquot::command_line {
 class Command;
 }
@@ -29,7 +31,8 @@ struct Context {
     std::ostream& err;  // progress, warnings, errors
     bool out_is_terminal = false;
     bool err_is_terminal = false;
-    bool colour = false;  // for `out`: terminal, NO_COLOR unset, TERM not dumb, or --color always
+    Colour colour =
+        Colour::kNever;  // for `out`: terminal, NO_COLOR unset, TERM not dumb, or --color always
     std::filesystem::path program_directory;  // where this program lies: its siblings are ours
     int exit_code = kOk;                      // set by the command that ran
 };

@@ -21,12 +21,13 @@ bool is_set(const char* variable) {
     return value != nullptr && *value != '\0';
 }
 
-bool wants_colour(const std::string& choice, bool terminal) {
-    if (choice == "always") return true;
-    if (choice == "never" || is_set("NO_COLOR")) return false;
-    if (is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR")) return true;
+Colour wants_colour(const std::string& choice, bool terminal) {
+    if (choice == "always") return Colour::kAnsi;
+    if (choice == "never" || is_set("NO_COLOR")) return Colour::kNever;
+    if (is_set("CLICOLOR_FORCE") || is_set("FORCE_COLOR")) return Colour::kAnsi;
     const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): at start
-    return terminal && (kind == nullptr || std::string_view(kind) != "dumb");
+    const bool shows = terminal && (kind == nullptr || std::string_view(kind) != "dumb");
+    return shows ? Colour::kAnsi : Colour::kNever;
 }
 
 /// What to say of a word that nothing wanted.

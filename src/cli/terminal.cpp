@@ -105,7 +105,7 @@ bool Terminal::write(int out, std::string_view bytes) {
     return true;
 }
 
-std::string frame(const top::Screen& screen, bool colour) {
+std::string frame(const top::Screen& screen, Colour colour) {
     std::string bytes = "\x1b[H";
     for (std::size_t i = 0; i < screen.lines.size(); ++i) {
         if (i > 0) bytes += "\r\n";

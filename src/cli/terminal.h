@@ -26,6 +26,6 @@ public:
 };
 
 /// What to write so that the terminal shows these lines and nothing else.
-std::string frame(const top::Screen& screen, bool colour);
+std::string frame(const top::Screen& screen, Colour colour);
 
 }  // namespace aliquot::cli

@@ -164,9 +164,9 @@ private:
     }
 
     void paint(Outcome outcome, std::string_view text) {
-        if (options_.colour) out_ << colour_of(outcome);
+        if (options_.colour == Colour::kAnsi) out_ << colour_of(outcome);
         out_ << text;
-        if (options_.colour) out_ << "\x1b[0m";
+        if (options_.colour == Colour::kAnsi) out_ << "\x1b[0m";
     }
 
     void check(const Judged& one) {

@@ -3,12 +3,13 @@
 
 #include <iosfwd>
 
+#include "base/colour.h"
 #include "doctor/judge.h"
 
 namespace aliquot::doctor {
 
 struct PrintOptions {
-    bool colour = false;
+    Colour colour = Colour::kNever;
     bool unicode = false;  // marks beyond ASCII
     bool verbose = false;  // every check, not only what is not well
     double seconds = -1;   // how long it took; negative: not told

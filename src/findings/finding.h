@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/colour.h"
+
 namespace aliquot::findings {
 
 enum class Severity : std::uint8_t { kError, kWarning, kInfo };
@@ -54,12 +56,12 @@ void sort(std::vector<Finding>& findings);
 ///     fix: ...            (further lines of a fix are indented alike; a block that fixes several
 ///                         findings is printed once, then "as for line N")
 /// colour   ANSI colours for severity and rule
-void print_text(std::ostream& out, std::span<const Finding> findings, bool colour);
+void print_text(std::ostream& out, std::span<const Finding> findings, Colour colour);
 
 /// Like print_text(), with the line itself, why it matters and where that is explained.
 /// source   the line of a file, from 1; empty when it is not known
 using SourceLine = std::function<std::string_view(std::string_view file, unsigned line)>;
-void print_wide(std::ostream& out, std::span<const Finding> findings, bool colour,
+void print_wide(std::ostream& out, std::span<const Finding> findings, Colour colour,
                 const SourceLine& source);
 
 /// {"schemaVersion":1,"findings":[{"file","line","column","rule","severity","message","expected",

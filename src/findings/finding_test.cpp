@@ -46,7 +46,7 @@ TEST(Findings, OnlyErrorsCountAsErrors) {
 
 TEST(Findings, TextLooksLikeACompilersAndIndentsFurtherLines) {
     std::ostringstream out;
-    print_text(out, std::vector<Finding>{kMisplaced}, false);
+    print_text(out, std::vector<Finding>{kMisplaced}, Colour::kNever);
     EXPECT_EQ(out.str(),
               "a.yaml:9:5: error DPC003 'replicas' is not a key of \"sharing\"\n"
               "  expected: an entry\n"
@@ -56,15 +56,15 @@ TEST(Findings, TextLooksLikeACompilersAndIndentsFurtherLines) {
 
 TEST(Findings, TextOfAWholeFileHasNoLineNumber) {
     std::ostringstream out;
-    print_text(out, std::vector<Finding>{at(0, 0, "A")}, false);
+    print_text(out, std::vector<Finding>{at(0, 0, "A")}, Colour::kNever);
     EXPECT_EQ(out.str(), "a.yaml: error A \n");
 }
 
 TEST(Findings, ColourIsOnlyThereWhenAskedFor) {
     std::ostringstream plain;
     std::ostringstream coloured;
-    print_text(plain, std::vector<Finding>{kMisplaced}, false);
-    print_text(coloured, std::vector<Finding>{kMisplaced}, true);
+    print_text(plain, std::vector<Finding>{kMisplaced}, Colour::kNever);
+    print_text(coloured, std::vector<Finding>{kMisplaced}, Colour::kAnsi);
     EXPECT_THAT(plain.str(), Not(HasSubstr("\x1b")));
     EXPECT_THAT(coloured.str(), HasSubstr("\x1b[1;31merror\x1b[0m"));
 }
@@ -74,7 +74,7 @@ TEST(Findings, TextCannotCarryControlBytesToATerminal) {
     auto finding = at(1, 1, "A");
     finding.message = "bad \x1b[2J\nbyte";
     finding.fix = "x: \x1b[2J";
-    print_text(out, std::vector<Finding>{finding}, false);
+    print_text(out, std::vector<Finding>{finding}, Colour::kNever);
     const std::string text = out.str();
     EXPECT_THAT(text, Not(HasSubstr("\x1b")));
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);

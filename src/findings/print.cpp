@@ -78,15 +78,15 @@ std::string quoted(const std::string& text) { return dumped(Json(text)); }
 
 namespace {
 
-void print_head(std::ostream& out, const Finding& finding, bool colour) {
+void print_head(std::ostream& out, const Finding& finding, Colour colour) {
     out << place_of(finding) << ": ";
-    if (colour) out << colour_of(finding.severity);
+    if (colour == Colour::kAnsi) out << colour_of(finding.severity);
     out << to_text(finding.severity);
-    if (colour) out << "\x1b[0m";
+    if (colour == Colour::kAnsi) out << "\x1b[0m";
     out << ' ';
-    if (colour) out << "\x1b[1m";
+    if (colour == Colour::kAnsi) out << "\x1b[1m";
     out << finding.rule;
-    if (colour) out << "\x1b[0m";
+    if (colour == Colour::kAnsi) out << "\x1b[0m";
     out << ' ' << one_line(finding.message) << '\n';
 }
 
@@ -116,7 +116,7 @@ std::string_view doc_of(const Finding& finding) {
     return rule == nullptr ? std::string_view() : rule->doc;
 }
 
-void print_text(std::ostream& out, std::span<const Finding> findings, bool colour) {
+void print_text(std::ostream& out, std::span<const Finding> findings, Colour colour) {
     for (const Finding& finding : findings) {
         print_head(out, finding, colour);
         print_labelled(out, "expected", finding.expected);
@@ -124,7 +124,7 @@ void print_text(std::ostream& out, std::span<const Finding> findings, bool colou
     }
 }
 
-void print_wide(std::ostream& out, std::span<const Finding> findings, bool colour,
+void print_wide(std::ostream& out, std::span<const Finding> findings, Colour colour,
                 const SourceLine& source) {
     for (const Finding& finding : findings) {
         if (&finding != findings.data()) out << '\n';

@@ -95,7 +95,7 @@ TEST_P(LintCase, IsReportedAsExpected) {
     const std::string actual = report(path);
     const std::string messages = [&path] {
         std::ostringstream out;
-        findings::print_text(out, lint_case(path), false);
+        findings::print_text(out, lint_case(path), Colour::kNever);
         return out.str();
     }();
     if (!is_bad(path)) {

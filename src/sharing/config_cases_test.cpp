@@ -25,7 +25,7 @@ std::string report(const fs::path& path) {
     const auto checked =
         check_config_file(path.filename().string(), cases::read(path), mode_of(path));
     std::ostringstream out;
-    findings::print_text(out, checked.findings, false);
+    findings::print_text(out, checked.findings, Colour::kNever);
     for (const FoundConfig& found : checked.configs) {
         out << "reads" << (found.where.empty() ? "" : " (" + found.where + ")") << ": "
             << summary(found.config) << '\n';

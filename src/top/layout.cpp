@@ -123,10 +123,10 @@ std::string_view code_of(Tone tone) {
 
 }  // namespace
 
-std::string to_text(const Line& line, bool colour) {
+std::string to_text(const Line& line, Colour colour) {
     std::string text;
     for (const Span& span : line) {
-        const std::string_view code = colour ? code_of(span.tone) : "";
+        const std::string_view code = colour == Colour::kAnsi ? code_of(span.tone) : "";
         text += code;
         text += span.text;
         if (!code.empty()) text += "\x1b[0m";

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/colour.h"
 #include "top/history.h"
 #include "top/table.h"
 #include "top/text.h"
@@ -18,15 +19,15 @@ struct Span {
 };
 using Line = std::vector<Span>;
 
-/// The line's text, and with `colour` what a terminal needs to show its tones (SGR codes).
-std::string to_text(const Line& line, bool colour);
+/// The line's text, and with kAnsi what a terminal needs to show its tones (SGR codes).
+std::string to_text(const Line& line, Colour colour);
 /// Cut after `width` columns.
 Line cut(Line line, std::size_t width);
 std::size_t width_of(const Line& line);
 
 struct Style {
     Charset charset = Charset::kAscii;
-    bool colour = false;
+    Colour colour = Colour::kNever;
 };
 
 /// What of a table is wanted where.

@@ -179,9 +179,10 @@ void draw_rows(Screen& screen, const History& history, const Table& table, UiSta
         Line line = row_line(table, table.rows[i], columns, style, history);
         if (i == cursor) {
             // The mark is there for terminals without colours.
-            std::string text = ">" + to_text(line, false);
+            std::string text = ">" + to_text(line, Colour::kNever);
             text.append(size.width > width_of(text) ? size.width - width_of(text) : 0, ' ');
-            line = {{style.colour ? text : text.substr(0, text.find_last_not_of(' ') + 1),
+            line = {{style.colour == Colour::kAnsi ? text
+                                                   : text.substr(0, text.find_last_not_of(' ') + 1),
                      Tone::kCursor}};
         } else {
             line.insert(line.begin(), {std::string(kGutter, ' ')});

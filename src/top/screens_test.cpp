@@ -74,8 +74,8 @@ std::string live(std::istringstream& words) {
     EXPECT_EQ(screen.lines.size(), size.height);
     std::string text;
     for (const Line& line : screen.lines) {
-        EXPECT_LE(width_of(line), size.width) << to_text(line, false);
-        text += to_text(line, false) + "\n";
+        EXPECT_LE(width_of(line), size.width) << to_text(line, Colour::kNever);
+        text += to_text(line, Colour::kNever) + "\n";
     }
     return text;
 }

@@ -14,11 +14,11 @@ namespace {
 
 using document::make_mapping;
 
-std::string mark(Verdict result, bool colour) {
+std::string mark(Verdict result, Colour colour) {
     constexpr std::array<const char*, 3> kMarks{"[ok]", "[xx]", "[--]"};
     constexpr std::array<const char*, 3> kColours{"\x1b[32m", "\x1b[31m", "\x1b[2m"};
     const auto at = static_cast<std::size_t>(result);
-    if (!colour) return kMarks.at(at);
+    if (colour == Colour::kNever) return kMarks.at(at);
     return std::string(kColours.at(at)) + kMarks.at(at) + "\x1b[0m";
 }
 
@@ -37,7 +37,7 @@ unsigned Report::count(Verdict result) const {
     return static_cast<unsigned>(std::ranges::count(steps, result, &Step::result));
 }
 
-void print_text(std::ostream& out, const Report& report, bool colour, double seconds) {
+void print_text(std::ostream& out, const Report& report, Colour colour, double seconds) {
     constexpr std::size_t kIdWidth = 12;
     std::string node;
     for (const Step& step : report.steps) {

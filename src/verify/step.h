@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/colour.h"
+
 /// Does a cluster really give what it promises: test pods, GPUs that compute, shares that hold.
 namespace aliquot::verify {
 
@@ -33,7 +35,7 @@ struct Report {
 };
 
 /// A line for each step, evidence and fix of what failed, the verdict.
-void print_text(std::ostream& out, const Report& report, bool colour, double seconds);
+void print_text(std::ostream& out, const Report& report, Colour colour, double seconds);
 /// {"success","stopped","summary":{"ok","failed","skipped"},"steps":[{"id","node","result","message",
 /// "evidence","fix"}]}; keys and order are a contract.
 void print_json(std::ostream& out, const Report& report);

@@ -129,7 +129,7 @@ const Step* find(const Report& report, std::string_view id) {
 
 std::string text_of(const Report& report) {
     std::ostringstream text;
-    print_text(text, report, false, 1);
+    print_text(text, report, Colour::kNever, 1);
     return text.str();
 }
 

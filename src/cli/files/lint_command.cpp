@@ -47,7 +47,7 @@ std::string check_format(const std::string& word) {
            "with =PATH to write to a file";
 }
 
-void print(std::ostream& out, const lint::Run& run, const std::string& format, bool colour) {
+void print(std::ostream& out, const lint::Run& run, const std::string& format, Colour colour) {
     const findings::SourceLine source = [&run](std::string_view file, unsigned line) {
         const lint::File* found = run.find(file);
         return found == nullptr ? std::string_view() : found->line(line);
@@ -76,7 +76,7 @@ void print_all(Context& context, const lint::Run& run, const LintOptions& words)
         }
         const std::string path = word.substr(equals + 1);
         std::ostringstream text;
-        print(text, run, format, false);
+        print(text, run, format, Colour::kNever);
         const auto written = os::write_output(path, text.view());
         if (!written) fail(context, kCouldNotRun, written.error().message);
     }

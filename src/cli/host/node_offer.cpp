@@ -19,7 +19,8 @@ std::optional<sharing::Config> choose_config(Context& context, const OfferOption
     const auto compatibility = words.compatibility == "nvidia" ? sharing::Compatibility::kNvidia
                                                                : sharing::Compatibility::kStrict;
     const auto checked = sharing::check_config_file(input.name, input.text, compatibility);
-    findings::print_text(context.err, checked.findings, context.colour && context.err_is_terminal);
+    findings::print_text(context.err, checked.findings,
+                         context.err_is_terminal ? context.colour : Colour::kNever);
     if (findings::has_errors(checked.findings)) {
         context.exit_code = kFindings;
         return std::nullopt;

@@ -19,6 +19,7 @@
 #include "guard/kernel.h"
 #include "guard/session.h"
 #include "turns/arbiter.h"
+#include "turns/wake_time.h"
 
 namespace aliquot::guard {
 namespace {
@@ -95,6 +96,7 @@ public:
             if (changes() == seen && when > now()) {
                 any_change_.store(seen);
                 kernel::wait(any_change_, seen, when - now(), true);
+                if (now() >= when) wake_time_.note(now() - when);
             }
             compute(3'000);
         }
@@ -115,6 +117,7 @@ private:
                           .busy_until_ns = wish.busy_until_ns.load()},
                          at);
         }
+        arbiter_.set_wake_time(wake_time_.usual_ns());
         arbiter_.decide(at);
         for (const Pages& one : containers_) {
             const std::uint32_t before = one.word().load();
@@ -135,6 +138,7 @@ private:
 
     std::array<Pages, 2>& containers_;
     turns::Arbiter arbiter_;
+    turns::WakeTime wake_time_;
     std::uint64_t beaten_ns_ = 0;
     std::atomic<std::uint32_t> any_change_{0};
 };
@@ -184,9 +188,8 @@ private:
                ((word & abi::kTurnOver) != 0 || (word & abi::kTurnMine) == 0);
     }
     void give_back() const {
-        const bool mine = is_mine();
         pages_.wish().done.store(grant());
-        if (mine) poke();
+        poke();
     }
     void poke() const {
         pages_.wants->changes.fetch_add(1);
@@ -237,7 +240,7 @@ Parts run_pair(const Pair& pair) {
     use_gpu(&gpu);
     if (!guard::guarded()) std::abort();
     Parts parts;
-    run({.wake_ns = ns(pair.wake_us)}, [&] {
+    run({.sleep_slack_ns = ns(pair.wake_us), .wake_ns = ns(pair.wake_us)}, [&] {
         static bool over = false;
         static Agent agent(pages);
         static Neighbour neighbour(gpu, pages[1]);

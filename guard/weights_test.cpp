@@ -24,11 +24,7 @@ const Pair kPairs[] = {
     {.name = "30 beside 70, both wait for each launch"},
     {.name = "70 beside 30, both wait for each launch", .weight = 70},
     {.name = "30 beside 70, both wait, slow wakes", .wake_us = 150},
-    // Whoever has several turns in a row is woken once for them.
-    {.name = "30 beside 70, both wait, slower wakes",
-     .wake_us = 400,
-     .least_used = 0.9,
-     .tolerance = 3.5},
+    {.name = "30 beside 70, both wait, slower wakes", .wake_us = 400},
     {.name = "30 beside 70, 8 deep", .own = {.depth = 8}, .neighbour = {.depth = 8}},
     {.name = "70 beside 30, 8 deep", .weight = 70, .own = {.depth = 8}, .neighbour = {.depth = 8}},
     {.name = "30 beside 70, 64 deep", .own = {.depth = 64}, .neighbour = {.depth = 64}},

@@ -28,12 +28,19 @@ unsigned Arbiter::add(std::uint32_t weight) {
 
 void Arbiter::remove(unsigned tenant) {
     if (holder_ == tenant) holder_ = kNobody;
+    if (before_ == tenant) before_ = kNobody;
     tenants_[tenant] = Tenant{};
     next_ = find_next();
 }
 
 void Arbiter::set_weight(unsigned tenant, std::uint32_t weight) {
     tenants_[tenant].weight = weight == 0 ? 1 : weight;
+}
+
+void Arbiter::set_wake_time(std::uint64_t wake_ns) {
+    constexpr std::uint64_t kBegin = 50'000;  // the rest of a hand-over, beside two wakes
+    wake_ns_ = std::min(wake_ns, kMostLead / 2);
+    lead_ns_ = std::clamp(2 * wake_ns_ + kBegin, kLeastLead, kMostLead);
 }
 
 bool Arbiter::is_empty() const {
@@ -56,7 +63,7 @@ void Arbiter::see(unsigned tenant, const Wants& wants, std::uint64_t now) {
         one.active_ns = one.rests_ns != 0 ? one.rests_ns : now;
         return;
     }
-    if (one.late_ns != 0 && (is_back(one) || has_rested)) settle_late(one, now);
+    if (one.late_ns != 0 && (is_back(one) || has_rested)) settle_late(tenant, now);
     look_whether_it_waits(tenant, now);
 }
 
@@ -107,9 +114,20 @@ void Arbiter::book(Tenant& one, std::uint64_t from, std::uint64_t now) {
 }
 
 /// Its kernels went on after it had lost the turn, and delayed whoever got it.
-void Arbiter::settle_late(Tenant& one, std::uint64_t now) {
-    book(one, one.late_ns, std::min(now, one.late_ns + kMostLate));
+void Arbiter::settle_late(unsigned tenant, std::uint64_t now) {
+    Tenant& one = tenants_[tenant];
+    const std::uint64_t late_ns = one.late_ns;
     one.late_ns = 0;
+    // It was done by the time that it takes to be woken before this was seen.
+    const std::uint64_t done_ns = std::max(late_ns, now - std::min(now, wake_ns_));
+    std::uint64_t both_ns = 0;
+    if (tenant == before_) {
+        // Whoever was told ahead of time may have been at work as well by then: each pays for half.
+        both_ns = std::min(done_ns - late_ns, lead_ns_);
+        since_ns_ += both_ns / 2;
+        before_ = kNobody;
+    }
+    book(one, late_ns + both_ns / 2, std::min(done_ns, late_ns + kMostLate));
 }
 
 /// Books what the holder has had, by the clock, whatever it says of itself.
@@ -120,10 +138,11 @@ void Arbiter::charge(std::uint64_t now) {
 }
 
 void Arbiter::give(unsigned tenant, std::uint64_t now) {
+    before_ = kNobody;
     holder_ = tenant;
     since_ns_ = now;
     Tenant& one = tenants_[tenant];
-    if (one.late_ns != 0) settle_late(one, now);
+    if (one.late_ns != 0) settle_late(tenant, now);
     one.waits = false;
     one.answered = one.wants.asked;
     one.rests_ns = 0;
@@ -164,7 +183,7 @@ std::uint64_t Arbiter::leaves_at() const {
     const std::uint64_t busy = tenants_[holder_].wants.busy_until_ns;
     if (busy == 0) return overdue_at();
     const std::uint64_t over = std::min(since_ns_ + kQuantum, behind_at(kQuantum / 2));
-    return std::max({over, behind_at(0), busy - std::min(busy, kLead)});
+    return std::max({over, behind_at(0), busy - std::min(busy, lead_ns_)});
 }
 
 /// Whether the turn can be taken from whoever has it.
@@ -193,6 +212,7 @@ void Arbiter::decide(std::uint64_t now) {
             const unsigned before = holder_;
             give(again ? holder_ : next_, now);
             if (!again) look_whether_it_waits(before, now);
+            if (tenants_[before].late_ns != 0) before_ = before;
             next_ = find_next();
         }
     }

@@ -33,9 +33,10 @@ public:
     static constexpr std::uint64_t kEager = 2'000'000;
     /// A holder that does not give its turn back loses it after that long.
     static constexpr std::uint64_t kOverdue = 20'000'000;
-    /// So long before the end of a holder's last work the next one is told: it takes two threads that
-    /// wake, the arbiter's and its own, to begin.
-    static constexpr std::uint64_t kLead = 150'000;
+    /// So long before the end of a holder's last work the next one is told at least, and at most: it
+    /// takes two threads that wake, the arbiter's and its own, to begin.
+    static constexpr std::uint64_t kLeastLead = 150'000;
+    static constexpr std::uint64_t kMostLead = 1'500'000;
     /// Beyond a quantum, work in flight is believed to last that long: kernels cannot be stopped.
     static constexpr std::uint64_t kMostBusy = 100'000'000;
     /// Whoever lost its turn pays on until its work is done, for so long at most.
@@ -51,6 +52,8 @@ public:
     unsigned add(std::uint32_t weight);
     void remove(unsigned tenant);
     void set_weight(unsigned tenant, std::uint32_t weight);
+    /// How long a thread takes to wake on this machine (WakeTime); 0 until the first call.
+    void set_wake_time(std::uint64_t wake_ns);
     [[nodiscard]] bool is_empty() const;
 
     /// What it says now.
@@ -88,7 +91,7 @@ private:
     void begin_to_wait(unsigned tenant, std::uint64_t now);
     void raise_floor();
     void book(Tenant& one, std::uint64_t from, std::uint64_t now);
-    void settle_late(Tenant& one, std::uint64_t now);
+    void settle_late(unsigned tenant, std::uint64_t now);
     void charge(std::uint64_t now);
     void give(unsigned tenant, std::uint64_t now);
     [[nodiscard]] unsigned find_next() const;
@@ -99,8 +102,11 @@ private:
 
     std::vector<Tenant> tenants_;
     unsigned holder_ = kNobody;
-    unsigned next_ = kNobody;     // of those that wait, the furthest behind
-    unsigned recent_ = 0;         // containers that have used the device of late
+    unsigned next_ = kNobody;    // of those that wait, the furthest behind
+    unsigned before_ = kNobody;  // had the turn before the holder, and its work is under way
+    unsigned recent_ = 0;        // containers that have used the device of late
+    std::uint64_t wake_ns_ = 0;
+    std::uint64_t lead_ns_ = kLeastLead;
     std::uint64_t since_ns_ = 0;  // the turn is charged from
     std::int64_t floor_ns_ = 0;   // of virtual time
 };

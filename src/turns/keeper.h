@@ -15,6 +15,7 @@
 #include "guard_region/config_file.h"
 #include "turns/arbiter.h"
 #include "turns/pages.h"
+#include "turns/wake_time.h"
 
 struct futex_waitv;
 
@@ -87,10 +88,12 @@ private:
     [[nodiscard]] std::uint64_t next_look(std::uint64_t now, bool sees_all) const;
     bool collect_words(std::vector<futex_waitv>& words);
     void sleep_until(std::uint64_t when, std::vector<futex_waitv>& words);
+    void note_sleep(std::uint64_t when);
     void wake_thread();
     void end(Container& container);
 
     bool without_waitv_;  // of the thread
+    WakeTime wake_time_;  // the same
     std::mutex mutex_;    // guards what follows; held for a look, never while asleep
     std::map<std::string, Container> containers_;
     std::map<DeviceKey, Arbiter> devices_;

@@ -4,6 +4,8 @@
 // of a GPU tenants get under the guard, over the simulated device (which takes turns between processes)
 // or the machine's driver. Each figure is measured for S seconds (5) after one second of warming.
 // --bare runs the same without the guard. Nothing fails: rows outside of their bounds are marked.
+// Two tenants cannot use more of the device than each of them does alone without the guard, waiting for
+// its own launches: that is measured after each row of weights, with how long a wake takes in that minute.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 
 #include "tests/contract/guard/guard_world.h"
 #include "tests/contract/guard/probe.h"
+#include "tests/contract/guard/wake_meter.h"
 
 namespace aliquot::guardkit {
 namespace {
@@ -68,7 +71,8 @@ private:
         int output;
     };
 
-    Running start(GuardWorld& world, const Work& work, std::uint64_t at_ns, bool for_ever) {
+    Running start(GuardWorld& world, const Work& work, std::uint64_t at_ns, bool for_ever,
+                  bool bare) {
         int ends[2];
         if (::pipe2(ends, O_CLOEXEC) != 0) std::_Exit(3);
         auto environment = world.environment();
@@ -84,7 +88,7 @@ private:
                                   : static_cast<std::uint32_t>(std::stoul(weight->second)));
         }
         environment["ALIQUOT_GUARD_NODE"] = world.directory() / container;
-        if (bare_) environment.erase("LD_PRELOAD");
+        if (bare) environment.erase("LD_PRELOAD");
         char self[4096] = {};
         (void)!::readlink("/proc/self/exe", self, sizeof self - 1);
         os::Command command;
@@ -122,11 +126,13 @@ private:
         return figures;
     }
 
-    std::vector<Got> together(const std::vector<Work>& all) {
+    std::vector<Got> together(const std::vector<Work>& all) { return run_all(all, bare_); }
+
+    std::vector<Got> run_all(const std::vector<Work>& all, bool bare) {
         GuardWorld world(parse_settings("memory=1Gi"));
         const std::uint64_t at = now_ns() + 500'000'000;
         std::vector<Running> running;
-        for (const Work& work : all) running.push_back(start(world, work, at, false));
+        for (const Work& work : all) running.push_back(start(world, work, at, false, bare));
         std::vector<Got> got;
         for (Running& one : running) got.push_back(finish(one));
         return got;
@@ -192,11 +198,17 @@ private:
 
     void weight_row(const Work& first, const Work& second, const char* what) {
         const auto got = together({first, second});
+        const std::string wakes = to_text(measure_wakes());
         const double sum = got[0].share + got[1].share;
         const double part = sum > 0 ? 100 * got[0].share / sum : 0;
-        char figures[96];
-        std::snprintf(figures, sizeof figures, "%.1f:%.1f = %.1f:%.1f, %.1f %% used", got[0].share,
-                      got[1].share, part, 100 - part, sum);
+        // In the parts that they have, each with the pauses that it has alone.
+        const double one = run_all({first}, true)[0].share;
+        const double other = run_all({second}, true)[0].share;
+        const double most = 100 / (part / one + (100 - part) / other);
+        char figures[192];
+        std::snprintf(figures, sizeof figures,
+                      "%.1f:%.1f, %.1f %% used = %.1f %% of the %.1f %% that they can; wakes %s",
+                      part, 100 - part, sum, 100 * sum / most, most, wakes.c_str());
         row(what, "30:70", figures, std::fabs(part - 30) <= 1.5 && sum >= 95);
     }
 
@@ -217,6 +229,18 @@ private:
         large.grid = 100'000;
         large.kernel_us = 200;
         weight_row(small, large, "two tenants, unlike kernels");
+        const auto lengths = [&](unsigned first_us, unsigned second_us) {
+            Work first = weighted("30", 1, first_us < 1000 ? 64 : 2);
+            Work second = weighted("70", 2, second_us < 1000 ? 64 : 2);
+            first.kernel_us = first_us;
+            second.kernel_us = second_us;
+            const std::string what = "two tenants, kernels of " + std::to_string(first_us) +
+                                     " and " + std::to_string(second_us) + " us";
+            weight_row(first, second, what.c_str());
+        };
+        lengths(100, 5000);
+        lengths(5000, 20'000);
+        lengths(20'000, 100);
         Work threads = weighted("30", 1, 8);
         threads.threads = 4;
         weight_row(threads, weighted("70", 2, 8), "two tenants, four threads against one");
@@ -251,9 +275,9 @@ private:
     void killed_holder() {
         GuardWorld world(parse_settings("memory=1Gi"));
         const std::uint64_t at = now_ns() + 500'000'000;
-        Running lasting = start(world, weighted("30", 1, 8), at, false);
+        Running lasting = start(world, weighted("30", 1, 8), at, false, bare_);
         for (unsigned i = 0; i < seconds_ * 2; ++i) {
-            Running victim = start(world, weighted("70", 2 + i % 3, 8), at, true);
+            Running victim = start(world, weighted("70", 2 + i % 3, 8), at, true, bare_);
             nap_us(400'000);
             victim.process.signal(9);
             (void)victim.process.wait(std::chrono::seconds(5));

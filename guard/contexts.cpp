@@ -3,6 +3,7 @@
 #include "guard/exports.h"
 #include "guard/graphs.h"
 #include "guard/kernel.h"
+#include "guard/leaving.h"
 #include "guard/memory.h"
 #include "guard/pools.h"
 #include "guard/share.h"
@@ -69,7 +70,10 @@ template <class Call>
 CUresult destroy(CUcontext context, Call call) {
     const bool ours = guarded();
     const Inside inside;
-    if (ours && inside) drop_share(context);
+    if (ours && inside) {
+        drop_share(context);
+        drop_leaving(context, false);
+    }
     const CUresult result = call();
     if (!ours || !inside || result != CUDA_SUCCESS) return result;
     Record record;
@@ -114,12 +118,19 @@ CUresult let_go(CUdevice device, bool reset, Call call) {
     if (place == kNone || device >= static_cast<int>(kMaxOrdinals)) return call();
     const bool before = is_active(device);
     const std::uint64_t primary = g_primary[device].load();
-    if (reset) drop_share(kernel::as_pointer<CUctx_st>(primary));
+    auto* const context = kernel::as_pointer<CUctx_st>(primary);
+    if (reset) {
+        drop_share(context);
+        drop_leaving(context, false);
+    }
     const CUresult result = call();
     if (result != CUDA_SUCCESS || !before) return result;
     const bool after = is_active(device);
     if (reset || !after) drop_context(primary);
-    if (!after) g_ledger.count_context(place, -1);
+    if (!after) {
+        g_ledger.count_context(place, -1);
+        drop_leaving(context, true);
+    }
     settle_after_context(place);
     return result;
 }

@@ -122,8 +122,12 @@ CUresult allocate(const Wanted& wanted, Call call, Free free) {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     if (allocate_again(wanted, call, free, result)) return result;
     squeeze(wanted.place);
-    if (const std::uint64_t reserved = reserve_in_pool(wanted.pool, wanted.bytes, true))
-        return allocate_granted(wanted, reserved, call);
+    bool guessed = false;
+    if (const std::uint64_t reserved = reserve_in_pool(wanted.pool, wanted.bytes, &guessed)) {
+        result = allocate_granted(wanted, reserved, call);
+        if (guessed) end_guess(wanted.pool);
+        return result;
+    }
     g_ledger.note_denied(wanted.place, wanted.bytes);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -4,6 +4,7 @@
 #include "guard/freed_blocks.h"
 #include "guard/graphs.h"
 #include "guard/lane.h"
+#include "guard/leaving.h"
 #include "guard/memory.h"
 #include "guard/vmm.h"
 
@@ -21,6 +22,7 @@ struct Pool {
     std::uint64_t question;   // number of the last that was put to the driver
     std::uint64_t answered;   // the newest that `base` and `mark` are from
     std::uint64_t charged;    // in the ledger
+    std::uint64_t granule;    // it grows by this, or by multiples, as far as it has told
     FreedBlocks freed;
     std::uint64_t stream;       // that has allocated from it; 0: none
     std::uint32_t asking;       // threads that use the handle now
@@ -44,12 +46,11 @@ constexpr std::uint64_t kBetween = 10'000'000;
 ThreadLock g_lock;  // for the table; the ledger's lock may be taken inside
 ThreadLock g_kept;  // what pools keep is not given up meanwhile; g_lock may be taken inside
 Pool* g_pools;
-std::uint64_t g_granule = kChunk;  // pools of this driver grow by this, or by multiples...
-bool g_told = false;               // ...as far as one of them has told
 constinit Records g_by_handle;
 std::atomic<std::uint32_t> g_made{0};  // places ever used
 std::uint32_t g_unused = 0;            // + 1
-bool g_distrusted = false;             // what a stream freed is not given to it again
+bool g_guessing = false;    // an allocation that is believed to need no more is under way
+bool g_distrusted = false;  // what a stream freed is not given to it again
 std::atomic<bool> g_changed{false};
 std::atomic<std::uint64_t> g_settled_ns{0};
 std::atomic<std::uint64_t> g_waits{0};  // for the device, since there are pools
@@ -61,8 +62,8 @@ std::uint64_t key_of(CUmemoryPool handle) { return reinterpret_cast<std::uintptr
 
 /// What an allocation can make a pool grow: a large one does not share a piece, small ones fill at
 /// least half of theirs. Under the lock.
-std::uint64_t growth_of(std::uint64_t bytes) {
-    return bytes > g_granule / 2 ? round_up(bytes, g_granule) : 2 * bytes;
+std::uint64_t growth_of(const Pool& pool, std::uint64_t bytes) {
+    return bytes > pool.granule / 2 ? round_up(bytes, pool.granule) : 2 * bytes;
 }
 
 /// Under the lock.
@@ -150,10 +151,10 @@ std::uint32_t enter_pool(CUmemoryPool handle, unsigned place, bool charges) {
     Pool& pool = g_pools[record.extra];
     pool = Pool{};
     pool.handle = handle;
+    pool.granule = kChunk;
     pool.place = static_cast<std::uint8_t>(place);
     pool.used = true;
     pool.charges = charges;
-
     return record.extra;
 }
 
@@ -182,8 +183,7 @@ void settle_pool(std::uint32_t index) {
     if (question.number < pool.answered) return;
     pool.answered = question.number;
     pool.tells = pool.tells || reserved != 0;
-    g_told = g_told || reserved != 0;
-    while (reserved % g_granule != 0 && g_granule > kPage) g_granule /= 2;
+    while (reserved % pool.granule != 0 && pool.granule > kPage) pool.granule /= 2;
     const std::uint64_t before = pool.base;
     pool.base = pool.tells ? reserved : pool.live;
     pool.mark = question.completed;
@@ -236,25 +236,33 @@ void end_pool(std::uint32_t index) {
 bool may_reuse(std::uint32_t index, std::uint64_t bytes) {
     const ThreadLocked locked(g_lock);
     const Pool& pool = g_pools[index];
-    return pool.most() > pool.live && pool.most() + growth_of(bytes) > pool.charged;
+    return pool.most() > pool.live && pool.most() + growth_of(pool, bytes) > pool.charged;
 }
 
-std::uint64_t reserve_in_pool(std::uint32_t index, std::uint64_t bytes, bool tight) {
+std::uint64_t reserve_in_pool(std::uint32_t index, std::uint64_t bytes, bool* guessed) {
     const ThreadLocked locked(g_lock);
     Pool& pool = g_pools[index];
-    const bool guess = tight && !g_told;
-    const std::uint64_t growth = guess ? round_up(bytes, kPage) : growth_of(bytes);
+    // One at a time: each may take a piece more than is believed.
+    const bool guess = guessed != nullptr && !pool.tells && !g_guessing;
+    const std::uint64_t growth = guess ? round_up(bytes, kPage) : growth_of(pool, bytes);
     const std::uint64_t most = pool.most() + growth;
     if (most > pool.charged) {
         std::uint64_t more = round_up(most - pool.charged, kChunk);
         if (!g_ledger.grow(pool.place, more, Part::kTracked)) {
-            more = round_up(most - pool.charged, guess ? kPage : g_granule);
+            more = round_up(most - pool.charged, guess ? kPage : pool.granule);
             if (!g_ledger.grow(pool.place, more, Part::kTracked)) return 0;
         }
         pool.charged += more;
     }
     pool.started += growth;
+    if (guess) *guessed = g_guessing = true;
     return growth;
+}
+
+void end_guess(std::uint32_t index) {
+    settle_pool(index);
+    const ThreadLocked locked(g_lock);
+    g_guessing = false;
 }
 
 void allocated_in_pool(std::uint32_t index, std::uint64_t reserved, std::uint64_t bytes,
@@ -323,11 +331,13 @@ void settle_pools() {
     const std::uint32_t made = g_made.load(std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < made; ++i) settle_pool(i);
     settle_graph_memory();
+    settle_leaving();
     settle_exported();
 }
 
 bool has_changed_pools() {
-    return g_changed.load(std::memory_order_relaxed) || has_graph_memory() || has_exported_only();
+    return g_changed.load(std::memory_order_relaxed) || has_graph_memory() || has_exported_only() ||
+           has_leaving();
 }
 
 void note_synchronised() {
@@ -338,7 +348,7 @@ void note_synchronised() {
 }
 
 bool squeeze(unsigned place) {
-    if (spare_of(place) == 0 && graph_memory_of(place) == 0) return false;
+    if (spare_of(place) == 0 && graph_memory_of(place) == 0 && !has_leaving()) return false;
     if (g_captures.load(std::memory_order_relaxed) != 0) return false;
     if (current_place() == place) g_driver.cuCtxSynchronize();
     for (std::uint32_t i = 0; i < g_made.load(std::memory_order_relaxed); ++i) {
@@ -380,6 +390,7 @@ void forget_pools() {
     g_by_handle.forget();
     if (g_pools != nullptr) kernel::unmap(g_pools, kMost * sizeof(Pool));
     g_pools = nullptr;
+    g_guessing = false;
     g_made.store(0, std::memory_order_relaxed);
     g_unused = 0;
     forget_graphs();

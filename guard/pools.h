@@ -42,9 +42,11 @@ void end_pool(std::uint32_t pool);
 bool may_reuse(std::uint32_t pool, std::uint64_t bytes);
 /// Room for what the pool may take of the device for an allocation: whole pieces of the size in which
 /// this driver gives memory to pools, as far as that is known.
-/// tight   with nothing known of the driver, pages of 2 MiB are believed to do
+/// guessed  nullptr, or set when, with nothing known of the driver, pages of 2 MiB were believed to do,
+///          for one allocation at a time: end_guess() once its call has returned
 /// returns  how much it may take; 0: over the limit
-std::uint64_t reserve_in_pool(std::uint32_t pool, std::uint64_t bytes, bool tight = false);
+std::uint64_t reserve_in_pool(std::uint32_t pool, std::uint64_t bytes, bool* guessed = nullptr);
+void end_guess(std::uint32_t pool);
 /// The call that `reserved` was for has returned.
 /// pointer  what it was given; nullptr: it failed
 void allocated_in_pool(std::uint32_t pool, std::uint64_t reserved, std::uint64_t bytes,

@@ -134,6 +134,12 @@ const void* ours_of(const char* symbol) {
     return hook == nullptr ? nullptr : hook->ours;
 }
 
+/// Of a symbol without a hook nobody looks.
+bool driver_has(const char* symbol) {
+    const Hook* hook = find_hook(symbol);
+    return hook == nullptr || real_of(*hook) != nullptr;
+}
+
 /// A program that asks by a weak name whether there is a driver sees what it would see without us.
 __attribute__((constructor)) void leave_weak_names_unbound() { unbind_weak_references(ours_of); }
 
@@ -154,8 +160,9 @@ const char* route(const char* base, int version, std::uint64_t flags) {
     for (; low < kSymbolCount; ++low) {
         const Symbol& symbol = kTable.symbols[low];
         if (std::strcmp(base_of(symbol), base) != 0) break;
-        if (symbol.version <= version)
-            (symbol.per_thread ? per_thread : legacy) = kNames + symbol.exported;
+        const char* const exported = kNames + symbol.exported;
+        if (symbol.version <= version && driver_has(exported))
+            (symbol.per_thread ? per_thread : legacy) = exported;
     }
     const bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     return wants_per_thread && per_thread != nullptr ? per_thread : legacy;

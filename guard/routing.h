@@ -21,7 +21,8 @@ const Hook* find_hook(const char* symbol);
 /// The hook whose real entry point this is.
 const Hook* find_hook_of(const char* symbol, const void* real);
 
-/// The exported symbol that cuGetProcAddress means; nullptr: a name newer than our table, or none.
+/// The exported symbol that cuGetProcAddress means; nullptr: a name newer than our table, or none. Of
+/// one that the driver does not have, since it is older than our table, the next older one.
 /// version  as asked for: 3020 is CUDA 3.2
 /// flags    CU_GET_PROC_ADDRESS_*
 const char* route(const char* base, int version, std::uint64_t flags);

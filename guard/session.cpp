@@ -8,6 +8,7 @@
 
 #include "guard/forks.h"
 #include "guard/kernel.h"
+#include "guard/leaving.h"
 #include "guard/pools.h"
 #include "guard/share.h"
 #include "guard/vmm.h"
@@ -127,6 +128,7 @@ void begin_anew() {
     g_memory.forget();
     forget_pools();
     forget_vmm();
+    forget_leaving();
     forget_share();
     g_captures.store(0, std::memory_order_relaxed);
     t_depth = 0;

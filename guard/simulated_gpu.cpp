@@ -6,6 +6,7 @@
 #include "guard/driver.h"
 #include "guard/forks.h"
 #include "guard/lane.h"
+#include "guard/leaving.h"
 #include "guard/pools.h"
 #include "guard/share.h"
 #include "guard/vmm.h"
@@ -19,6 +20,7 @@ void forget_driver_lock() {}
 void watch_forks() {}
 void forget_pools() {}
 void forget_vmm() {}
+void forget_leaving() {}
 
 namespace simulated {
 namespace {

@@ -259,12 +259,12 @@ void note_array_mapping(const CUarrayMapInfo& info) {
     add_mapping(g_in_arrays, key_of(info), record);
 }
 
-void drop_array_mapping(const CUarrayMapInfo& info) {
+PhysicalIndex take_array_mapping(const CUarrayMapInfo& info) {
     const ThreadLocked locked(g_lock);
     Record record;
-    if (!g_in_arrays.take(key_of(info), record)) return;
+    if (!g_in_arrays.take(key_of(info), record)) return kNone;
     --g_physical[record.extra].mappings;
-    drop_if_unused(record.extra);
+    return hold(record.extra);
 }
 
 void drop_array(std::uint64_t array) {

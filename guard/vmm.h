@@ -45,7 +45,8 @@ void end_mapping(const TakenMapping& taken, bool gone);
 
 /// A part of a sparse array, or of a multicast object, stands for memory of this handle.
 void note_array_mapping(const CUarrayMapInfo& info);
-void drop_array_mapping(const CUarrayMapInfo& info);
+/// It stands for none any more; held until let_go(). kNone: not known.
+PhysicalIndex take_array_mapping(const CUarrayMapInfo& info);
 void drop_array(std::uint64_t array);
 void note_binding(CUmemGenericAllocationHandle multicast, std::uint64_t offset,
                   PhysicalIndex memory);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of virtual memory management.
 #include "guard/exports.h"
+#include "guard/leaving.h"
 #include "guard/memory.h"
 #include "guard/vmm.h"
 
@@ -109,7 +110,8 @@ CUresult export_handle(void* exported, CUmemGenericAllocationHandle handle,
 /// Mapped parts of arrays keep their memory; from before the call, so that no release in another
 /// thread comes between.
 template <class Call>
-CUresult map_array(const CUarrayMapInfo* list, unsigned count, Call call) {
+CUresult map_array(const CUarrayMapInfo* list, unsigned count, CUstream stream, bool per_thread,
+                   Call call) {
     const bool ours = guarded();
     const Inside inside;
     if (!ours || !inside || list == nullptr) return call();
@@ -119,10 +121,20 @@ CUresult map_array(const CUarrayMapInfo* list, unsigned count, Call call) {
     for (unsigned i = 0; i < count; ++i)
         if (is(i, CU_MEM_OPERATION_TYPE_MAP)) note_array_mapping(list[i]);
     const CUresult result = call();
-    const int gone =
-        result == CUDA_SUCCESS ? CU_MEM_OPERATION_TYPE_UNMAP : CU_MEM_OPERATION_TYPE_MAP;
-    for (unsigned i = 0; i < count; ++i)
-        if (is(i, gone)) drop_array_mapping(list[i]);
+    const bool done = result == CUDA_SUCCESS;
+    PhysicalIndex parts[kMostLeavingAtOnce];
+    unsigned some = 0;
+    for (unsigned i = 0; i < count; ++i) {
+        if (!is(i, done ? CU_MEM_OPERATION_TYPE_UNMAP : CU_MEM_OPERATION_TYPE_MAP)) continue;
+        const PhysicalIndex part = take_array_mapping(list[i]);
+        if (!done) let_go(part);
+        if (!done || part == kNone) continue;
+        parts[some++] = part;
+        if (some < kMostLeavingAtOnce) continue;
+        leave_behind(parts, some, stream, per_thread);
+        some = 0;
+    }
+    if (some != 0) leave_behind(parts, some, stream, per_thread);
     return result;
 }
 
@@ -169,13 +181,13 @@ GUARD_EXPORT(cuMemUnmap) CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 GUARD_EXPORT(cuMemMapArrayAsync)
 CUresult cuMemMapArrayAsync(CUarrayMapInfo* mappings, unsigned int count, CUstream stream) {
-    return map_array(mappings, count,
+    return map_array(mappings, count, stream, false,
                      [&] { return g_driver.cuMemMapArrayAsync(mappings, count, stream); });
 }
 
 GUARD_EXPORT(cuMemMapArrayAsync_ptsz)
 CUresult cuMemMapArrayAsync_ptsz(CUarrayMapInfo* mappings, unsigned int count, CUstream stream) {
-    return map_array(mappings, count,
+    return map_array(mappings, count, stream, true,
                      [&] { return g_driver.cuMemMapArrayAsync_ptsz(mappings, count, stream); });
 }
 

@@ -109,10 +109,13 @@ Granted take_from_pool(CUmemPoolHandle_st& pool, std::uint64_t bytes, std::uint3
     if (address == 0) {
         const std::uint64_t most = device.arena.size();
         if (bytes > most) return {CUDA_ERROR_OUT_OF_MEMORY, 0};
-        std::uint64_t span = rounded_up(bytes, kChunkBytes);
-        const bool limited = pool.props.maxSize > 0;
-        if (limited &&
-            pool.heap->reserved_bytes() + span > rounded_up(pool.props.maxSize, kChunkBytes)) {
+        // A pool that may be no larger than a chunk has smaller ones.
+        const std::uint64_t limit = pool.props.maxSize;
+        const bool limited = limit > 0;
+        const std::uint64_t chunk_bytes =
+            limited && limit < kChunkBytes ? rounded_up(limit, kBlockBytes) : kChunkBytes;
+        std::uint64_t span = rounded_up(bytes, chunk_bytes);
+        if (limited && pool.heap->reserved_bytes() + span > rounded_up(limit, chunk_bytes)) {
             return {CUDA_ERROR_OUT_OF_MEMORY, 0};
         }
         CUresult paid = device.account.grow(span);

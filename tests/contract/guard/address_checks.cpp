@@ -342,4 +342,24 @@ void the_interface_of_32_bits() {
     CHECK_OK(CU(cuMemGetInfo)(info.value, nullptr));
 }
 
+void a_driver_behind_the_table_answers_what_it_has() {
+    start_cuda();
+    const auto ask = CU(cuGetProcAddress_v2);
+    const auto ours = [&](const char* name, int version) {
+        void* got = nullptr;
+        CUdriverProcAddressQueryResult status = 7;
+        CHECK_OK(ask(name, &got, version, 0, &status));
+        CHECK_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);
+        CHECK_THAT(is_guards(got));
+        return got;
+    };
+    // The interface of before, through us: for the later one there is nothing behind our name.
+    CHECK_EQ(reinterpret_cast<decltype(&cuCtxSynchronize)>(ours("cuCtxSynchronize", 13000))(),
+             CUDA_SUCCESS);
+    CHECK_EQ(ours("cuMemPrefetchAsync", 12080), ours("cuMemPrefetchAsync", 8000));
+    CHECK_EQ(ours("cuCtxCreate", 12080), ours("cuCtxCreate", 11040));
+    void* got = &got;
+    CHECK_EQ(ask("cuGraphAddNode", &got, 12080, 0, nullptr), CUDA_ERROR_NOT_FOUND);
+}
+
 }  // namespace aliquot::guardkit::checks

@@ -2,8 +2,13 @@
 //
 // Memory that lives on where no address shows it: in parts of sparse arrays, and bound to a multicast
 // object by the address where it is mapped.
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/kinds.h"
+#include "tests/contract/guard/spin_kernel.h"
 
 namespace aliquot::guardkit::checks {
 namespace {
@@ -21,6 +26,8 @@ public:
         CHECK_EQ(physical_used() - physical_, bytes);
         CHECK_EQ(counted() - counted_, bytes);
     }
+    [[nodiscard]] std::uint64_t physical() const { return physical_used() - physical_; }
+    [[nodiscard]] std::uint64_t in_books() const { return counted() - counted_; }
 
 private:
     std::uint64_t physical_ = physical_used();
@@ -110,6 +117,108 @@ void memory_in_sparse_arrays_is_counted() {
     for (CUarray array : arrays)
         if (array != nullptr) CHECK_OK(CU(cuArrayDestroy)(array));
     base.is_followed_by(0);
+}
+
+void parts_unmapped_behind_work_are_counted_until_then() {
+    start_cuda();
+    CUstream stream = work_stream();
+    const Base base;
+    CUarray array = sparse_array();
+    CUmemGenericAllocationHandle handle = 0;
+    CHECK_THAT(create_piece(handle));
+    CUarrayMapInfo whole = rows_of(array, 0, kHeight, handle);
+    map(&whole, 1);
+    CHECK_OK(CU(cuMemRelease)(handle));
+    const Spin spin;
+    CHECK_OK(spin.launch(stream, 400 * kMillisecond));
+    whole.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
+    whole.memHandle.memHandle = 0;
+    CHECK_OK(CU(cuMemMapArrayAsync)(&whole, 1, stream));
+    // Books first: by the time that the driver is asked it may have less, never more.
+    for (;;) {
+        const std::uint64_t drivers = base.physical();
+        (void)memory_view();
+        if (drivers == 0) break;
+        const std::uint64_t books = base.in_books();
+        CHECK_GE(books, base.physical());
+        nap_us(2000);
+    }
+    CHECK_OK(CU(cuStreamSynchronize)(stream));
+    base.is_followed_by(0);
+    // Whoever needs the room meanwhile waits for it.
+    unsigned fit = 0;
+    CUarray arrays[kTries] = {};
+    for (; fit < kTries; ++fit) {
+        arrays[fit] = sparse_array();
+        if (!create_piece(handle)) break;
+        CUarrayMapInfo part = rows_of(arrays[fit], 0, kHeight, handle);
+        map(&part, 1);
+        CHECK_OK(CU(cuMemRelease)(handle));
+    }
+    CHECK_OK(spin.launch(stream, 200 * kMillisecond));
+    CUarrayMapInfo part = rows_of(arrays[0], 0, kHeight, 0);
+    part.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
+    CHECK_OK(CU(cuMemMapArrayAsync)(&part, 1, stream));
+    CHECK_THAT(create_piece(handle));
+    CHECK_OK(CU(cuMemRelease)(handle));
+    base.is_followed_by((fit - 1) * kPiece);
+    for (CUarray one : arrays)
+        if (one != nullptr) CHECK_OK(CU(cuArrayDestroy)(one));
+    CHECK_OK(CU(cuArrayDestroy)(array));
+    base.is_followed_by(0);
+}
+
+void first_allocations_of_many_pools_at_once_stay_within() {
+    constexpr unsigned kPools = 8;
+    constexpr std::uint64_t kPoolPiece = 32 * kMi;  // a pool grows by it
+    start_cuda();
+    const Base base;
+    CUmemPoolProps props{};
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    CUmemoryPool pools[kPools] = {};
+    CUstream streams[kPools] = {};
+    for (unsigned i = 0; i < kPools; ++i) {
+        const CUresult made = CU(cuMemPoolCreate)(&pools[i], &props);
+        skip_when_unsupported(made, "cuMemPoolCreate");
+        CHECK_OK(made);
+        CHECK_OK(CU(cuStreamCreate)(&streams[i], CU_STREAM_NON_BLOCKING));
+    }
+    // Another pool grows by less: that says nothing of these.
+    CUmemPoolProps small = props;
+    small.maxSize = 2 * kMi;
+    CUmemoryPool small_pool = nullptr;
+    CHECK_OK(CU(cuMemPoolCreate)(&small_pool, &small));
+    CUdeviceptr in_small = 0;
+    CHECK_OK(CU(cuMemAllocFromPoolAsync)(&in_small, kMi, small_pool, streams[0]));
+    CHECK_OK(CU(cuStreamSynchronize)(streams[0]));
+    (void)memory_view();
+    // Less is left than one pool's piece, more than all of them ask for.
+    std::vector<CUdeviceptr> filled;
+    for (CUdeviceptr one = 0; CU(cuMemAlloc_v2)(&one, 4 * kMi) == CUDA_SUCCESS;)
+        filled.push_back(one);
+    for (int i = 0; i < 7; ++i) {
+        CHECK_OK(CU(cuMemFree_v2)(filled.back()));
+        filled.pop_back();
+    }
+    const std::uint64_t full = base.physical() + 28 * kMi;
+    CUcontext context = nullptr;
+    CHECK_OK(CU(cuCtxGetCurrent)(&context));
+    const auto allocate = CU(cuMemAllocFromPoolAsync);
+    const auto set_context = CU(cuCtxSetCurrent);
+    std::atomic<unsigned> ready{0};
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < kPools; ++i)
+        threads.emplace_back([&, i] {
+            CHECK_OK(set_context(context));
+            ready.fetch_add(1);
+            while (ready.load() != kPools) std::this_thread::yield();
+            CUdeviceptr pointer = 0;
+            const CUresult result = allocate(&pointer, 2 * kMi, pools[i], streams[i]);
+            if (result != CUDA_SUCCESS) CHECK_EQ(result, CUDA_ERROR_OUT_OF_MEMORY);
+        });
+    for (std::thread& thread : threads) thread.join();
+    CHECK_LE(base.physical(), full + kPoolPiece);
 }
 
 void memory_in_two_parts_goes_with_the_last() {

@@ -147,9 +147,10 @@ void GuardWorld::make_driver_folder() {
     if (settings_.driver == "none") return;
     const std::string other = named("ALIQUOT_GUARD_KIT_DRIVER");
     const fs::path source = other.empty() ? fs::path(ALIQUOT_SIM_DIR) : fs::path(other);
-    const fs::path cuda = settings_.driver == "plain"
-                              ? fs::path(ALIQUOT_TEST_DIR) / "plain-driver/libcuda.so.1"
-                              : source / "libcuda.so.1";
+    const fs::path kit = ALIQUOT_TEST_DIR;
+    const fs::path cuda = settings_.driver == "plain"    ? kit / "plain-driver/libcuda.so.1"
+                          : settings_.driver == "behind" ? kit / "plain-driver-behind/libcuda.so.1"
+                                                         : source / "libcuda.so.1";
     fs::create_symlink(cuda, folder / "libcuda.so.1");
     fs::create_symlink(cuda, folder / "libcuda.so");
     fs::create_symlink(source / "libnvidia-ml.so.1", folder / "libnvidia-ml.so.1");

@@ -28,7 +28,7 @@ struct Settings {
     std::string memory = "4Gi";
     unsigned gpus = 1;
     std::string model = "a2";     // of the simulated GPUs
-    std::string driver;           // "", "plain", "none"
+    std::string driver;           // "", "plain", "behind", "none"
     std::string region = "file";  // "none", "missing", "hami"
     std::string fail;             // "", "open", "closed", "both"
     std::string lines = "0";

@@ -14,6 +14,13 @@ extern "C" {
 
 namespace aliquot::guardkit {
 
+// One that is older than what programs are built for lacks the later interfaces (behind.map).
+#if defined(ALIQUOT_GUARD_KIT_BEHIND)
+constexpr int kNewest = 12010;
+#else
+constexpr int kNewest = 99999;
+#endif
+
 struct PlainAddress {
     void* address;
     int status;
@@ -38,6 +45,7 @@ PlainAddress plain_address(const char* name, int version, bool per_thread) {
     bool best_per_thread = false;
     for (const auto& entry : entries) {
         if (std::strcmp(entry.base, name) != 0) continue;
+        if (entry.version > kNewest) continue;
         if (found.status == 1) found.status = 2;
         const bool mine = entry.per_thread != 0;
         if (entry.version > version || (mine && !per_thread)) continue;

@@ -18,35 +18,10 @@
 #include "tests/contract/guard/counting.h"
 #include "tests/contract/guard/kinds.h"
 #include "tests/contract/guard/ledger_view.h"
-#include "tests/contract/guard/spin.h"
+#include "tests/contract/guard/spin_kernel.h"
 
 namespace aliquot::guardkit::checks {
 namespace {
-
-constexpr std::uint64_t kMillisecond = 1'000'000;
-
-/// A kernel that runs for a time.
-class Spin {
-public:
-    Spin() {
-        CUmodule module = nullptr;
-        if (CU(cuModuleLoadData)(&module, kSimulatedSpin) != CUDA_SUCCESS)
-            CHECK_OK(CU(cuModuleLoadData)(&module, kSpin));
-        CHECK_OK(CU(cuModuleGetFunction)(&function_, module, "spin"));
-        launch_ = CU(cuLaunchKernel);
-        wait_ = CU(cuStreamSynchronize);
-    }
-    CUresult launch(CUstream stream, std::uint64_t nanoseconds, unsigned blocks = 100) const {
-        void* arguments[] = {&nanoseconds};
-        return launch_(function_, blocks, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
-    }
-    CUresult wait(CUstream stream) const { return wait_(stream); }
-
-private:
-    CUfunction function_ = nullptr;
-    decltype(&cuLaunchKernel) launch_;
-    decltype(&cuStreamSynchronize) wait_;
-};
 
 CUstream new_stream() {
     CUstream stream = nullptr;

@@ -17,7 +17,9 @@ int main(int argc, char** argv) {
             {"simulate", aliquot::list_simulate_command},
         {"explain", aliquot::list_explain_command},
     });
-    if (const auto exit_code = aliquot::hand_over(argc, argv)) return *exit_code;
+    std::vector<char*> words = aliquot::cli::with_help_option(argc, argv);
+    const int count = static_cast<int>(words.size()) - 1;
+    if (const auto exit_code = aliquot::hand_over(count, words.data())) return *exit_code;
     const aliquot::cli::StandardOutput output;
-    return aliquot::cli::run(argc, argv, kCommands);
+    return aliquot::cli::run(count, words.data(), kCommands);
 }

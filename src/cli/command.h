@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/colour.h"
 
@@ -50,6 +51,10 @@ struct Command {
 
 /// Output format of `-o`.
 enum class Format : std::uint8_t { kText, kTable, kJson, kYaml };
+
+/// `aliquot help config check` is `aliquot config check --help`: the words as run() wants them, null at the end as
+/// in main(). They point into argv and to literals.
+std::vector<char*> with_help_option(int argc, char** argv);
 
 /// Runs the program: parses, calls one command (when the first word names it, the options of no other
 /// are made: they are a quarter of a start), prints "aliquot: <one line>" on usage errors (with

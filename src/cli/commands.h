@@ -26,6 +26,7 @@
     COMMAND("uninstall", add_uninstall_command)         \
     COMMAND("version", add_version_command)             \
     COMMAND("completion", add_completion_command, true) \
+    COMMAND("man", add_man_command, true)               \
     COMMAND("node", add_node_command)                   \
     COMMAND("verify", add_verify_command)               \
     COMMAND("placement", add_placement_command)         \

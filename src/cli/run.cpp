@@ -107,6 +107,17 @@ void fail(Context& context, int exit_code, const std::string& message) {
     context.exit_code = exit_code;
 }
 
+std::vector<char*> with_help_option(int argc, char** argv) {
+    static char option[] = "--help";
+    std::vector<char*> words(argv, argv + argc);
+    if (argc > 1 && std::string_view(argv[1]) == "help") {
+        words.erase(words.begin() + 1);
+        words.push_back(option);
+    }
+    words.push_back(nullptr);
+    return words;
+}
+
 int run(int argc, char** argv, std::span<const Command> commands) {
     // A handler and not SIG_IGN: programs that we start get the default back.
     struct sigaction quiet {};

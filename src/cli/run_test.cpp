@@ -25,10 +25,10 @@ struct Outcome {
 
 /// Runs the program in this process, with its streams caught.
 Outcome run_words(const std::vector<std::string>& words, const std::string& input = "") {
-    constexpr auto kCommands =
-        std::to_array<Command>({{"config", add_config_command},
-                                {"version", add_version_command},
-                                {"completion", add_completion_command, true}});
+    constexpr auto kCommands = std::to_array<Command>({{"config", add_config_command},
+                                                       {"version", add_version_command},
+                                                       {"completion", add_completion_command, true},
+                                                       {"man", add_man_command, true}});
     std::vector<std::string> all{"aliquot"};
     all.insert(all.end(), words.begin(), words.end());
     std::vector<char*> argv;
@@ -40,7 +40,8 @@ Outcome run_words(const std::vector<std::string>& words, const std::string& inpu
     auto* const real_out = std::cout.rdbuf(out.rdbuf());
     auto* const real_err = std::cerr.rdbuf(err.rdbuf());
     std::cin.clear();
-    const int code = run(static_cast<int>(argv.size()), argv.data(), kCommands);
+    std::vector<char*> given = with_help_option(static_cast<int>(argv.size()), argv.data());
+    const int code = run(static_cast<int>(given.size()) - 1, given.data(), kCommands);
     std::cin.rdbuf(real_in);
     std::cout.rdbuf(real_out);
     std::cerr.rdbuf(real_err);
@@ -175,6 +176,30 @@ TEST_F(Cli, HelpHasExamplesBeforeOptionsOnEveryCommand) {
         EXPECT_LT(usage, options) << outcome.out;
         EXPECT_NE(options, std::string::npos) << outcome.out;
     }
+}
+
+TEST_F(Cli, HelpBeforeACommandIsItsHelp) {
+    EXPECT_EQ(run_words({"help"}).out, run_words({"--help"}).out);
+    EXPECT_EQ(run_words({"help", "config", "check"}).out,
+              run_words({"config", "check", "--help"}).out);
+    const auto wrong = run_words({"help", "confg"});
+    EXPECT_EQ(wrong.code, kUsage);
+    EXPECT_THAT(wrong.err, HasSubstr("unknown command 'confg'; did you mean 'config'?"));
+}
+
+TEST_F(Cli, EveryCommandHasAManualPage) {
+    const std::string pages = directory_.path().string();
+    EXPECT_EQ(run_words({"man", pages}).code, kOk);
+    for (const char* page : {"aliquot", "aliquot-config", "aliquot-config-check", "aliquot-version",
+                             "aliquot-completion"}) {
+        std::ifstream file(directory_.path() / (std::string(page) + ".1"));
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        EXPECT_THAT(text, HasSubstr(".SH NAME\n")) << page;
+        EXPECT_THAT(text, HasSubstr(".SH EXIT STATUS\n")) << page;
+    }
+    EXPECT_FALSE(std::filesystem::exists(directory_.path() / "aliquot-man.1"));
+    EXPECT_THAT(run_words({"--help"}).out, Not(HasSubstr("\n  man ")));
+    EXPECT_EQ(run_words({"man", pages + "/nowhere"}).code, kCouldNotRun);
 }
 
 TEST_F(Cli, VersionComesInThreeForms) {

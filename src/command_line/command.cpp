@@ -262,9 +262,23 @@ std::string Command::description() const { return app_.get_description(); }
 
 std::string Command::help() const { return app_.help(); }
 
+std::string Command::examples() const { return app_.get_footer(); }
+
+std::string Command::usage() const {
+    std::string text = path();
+    if (!commands().empty()) text += " COMMAND";
+    return text + usage_of(app_);
+}
+
+void Command::hide() { app_.group(""); }
+
+bool Command::hidden() const { return app_.get_group().empty(); }
+
 std::vector<const Command*> Command::commands() const {
     std::vector<const Command*> all;
-    for (const auto& one : commands_) all.push_back(one.get());
+    for (const auto& one : commands_) {
+        if (!one->hidden()) all.push_back(one.get());
+    }
     return all;
 }
 
@@ -280,6 +294,12 @@ std::vector<Description> Command::options() const {
         one.text = option->get_description();
         one.takes_value = option->get_items_expected_max() > 0;
         one.choices = choices_of(*option);
+        one.visible = !option->get_group().empty();
+        if (one.takes_value) {
+            one.shown = option->get_option_text().empty() ? option->get_type_name()
+                                                          : option->get_option_text();
+        }
+        if (one.names.empty()) one.shown = option->get_name(true);
     }
     return all;
 }

@@ -96,6 +96,8 @@ struct Description {
     std::string text;
     bool takes_value = false;
     std::vector<std::string> choices;  // of its value; none: anything
+    std::string shown;    // what the help shows for its value: "FORMAT (text, json)"; none: a flag
+    bool visible = true;  // false: it works, and no help shows it
 };
 
 /// What came of parse().
@@ -156,8 +158,16 @@ public:
     [[nodiscard]] std::string name() const;
     [[nodiscard]] std::string description() const;
     [[nodiscard]] std::string help() const;
+    /// The examples of the help, one a line; the footer.
+    [[nodiscard]] std::string examples() const;
+    /// "aliquot config check [OPTIONS] FILE": the usage line of the help.
+    [[nodiscard]] std::string usage() const;
+    /// Works, but no help, no completion and no manual page shows it.
+    void hide();
+    [[nodiscard]] bool hidden() const;
     /// The command above; null: this is the program.
     [[nodiscard]] const Command* parent() const { return parent_; }
+    /// Without the hidden ones.
     [[nodiscard]] std::vector<const Command*> commands() const;
     /// --help and hidden options are among them.
     [[nodiscard]] std::vector<Description> options() const;

@@ -31,11 +31,7 @@ public:
         }
         out << "\nUsage: " << path;
         if (!commands_of(command).empty()) out << " COMMAND";
-        out << " [OPTIONS]";
-        for (const CLI::Option* option : command->get_options()) {
-            if (!option->nonpositional()) out << ' ' << make_option_usage(option);
-        }
-        out << '\n'
+        out << usage_of(*command) << '\n'
             << make_positionals(command) << make_subcommands(command, mode)
             << make_groups(command, mode);
         return out.str();
@@ -54,13 +50,6 @@ public:
         return out.str();
     }
 
-    /// [FILE...], where CLI11 would write [FILE(2x)] for at most two.
-    std::string make_option_usage(const CLI::Option* option) const override {
-        std::string text = make_option_name(option, true);
-        if (option->get_expected_max() > 1) text += "...";
-        return option->get_required() ? text : "[" + text + "]";
-    }
-
 private:
     static std::vector<const CLI::App*> commands_of(const CLI::App* command) {
         return command->get_subcommands([](const CLI::App* one) {
@@ -70,6 +59,17 @@ private:
 };
 
 }  // namespace
+
+std::string usage_of(const CLI::App& command) {
+    std::string text = " [OPTIONS]";
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->nonpositional()) continue;
+        std::string name = option->get_name(true);
+        if (option->get_expected_max() > 1) name += "...";
+        text += option->get_required() ? ' ' + name : " [" + name + ']';
+    }
+    return text;
+}
 
 std::string summary_of(std::string_view description) {
     description = description.substr(0, description.find('\n'));

@@ -222,7 +222,7 @@ struct MeasuredOptions {
     std::string format = "text";
 };
 
-Value size_node(const sizing::RightSize& size) {
+Value right_size_node(const sizing::RightSize& size) {
     Value node = make_mapping({{"workload", size.workload},
                                {"instance", size.instance},
                                {"runs", size.runs},
@@ -241,7 +241,7 @@ void right_size_runs(Context& context, const MeasuredOptions& words) {
     const auto sizes = right_size(*runs, words.runs);
     if (!sizes) return fail(context, kUsage, input->name + ": " + sizes.error().message);
     if (words.format != "text") {
-        Value root = make_mapping({{"workloads", make_sequence(*sizes, size_node)}});
+        Value root = make_mapping({{"workloads", make_sequence(*sizes, right_size_node)}});
         print_answer(context, root, words.format);
         return;
     }

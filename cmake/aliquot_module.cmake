@@ -158,6 +158,7 @@ function(aliquot_program name)
   add_executable(${name} ${M_SOURCES})
   target_link_libraries(${name} PRIVATE aliquot_options ${M_LINKS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${ALIQUOT_BIN_DIR})
+  aliquot_portable(${name})
   if(ALIQUOT_LINKER_TELLS_INPUTS)  # the image's bill of materials says what is inside
     target_link_options(${name} PRIVATE LINKER:--dependency-file=${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)
     set_target_properties(${name} PROPERTIES ALIQUOT_LINK_INPUTS ${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)

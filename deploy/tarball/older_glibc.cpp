@@ -45,7 +45,8 @@ int look(dl_phdr_info* object, std::size_t /*size*/, void* argument) {
 // The names and types are glibc's.
 extern "C" {
 
-__attribute__((visibility("hidden"))) int _dl_find_object(void* address, dl_find_object* result) noexcept {
+__attribute__((visibility("hidden"))) int _dl_find_object(void* address,
+                                                          dl_find_object* result) noexcept {
     *result = {};
     Search search{reinterpret_cast<std::uintptr_t>(address), result};
     return ::dl_iterate_phdr(look, &search) == 1 ? 0 : -1;

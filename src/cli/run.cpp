@@ -69,6 +69,16 @@ void refuse(const command_line::Command& program, Context& context,
     fail(context, kUsage, without_end(message) + " see '" + command.path() + " --help'");
 }
 
+/// The first word when it should name a command and does not: CLI11 shows the help all the same.
+std::string unknown_first_word(const command_line::Command& program, int argc, char** argv) {
+    const std::string word = argc > 1 ? argv[1] : "";
+    if (word.empty() || word.front() == '-') return {};
+    const auto commands = program.commands();
+    const bool known =
+        std::ranges::any_of(commands, [&](const auto* one) { return one->name() == word; });
+    return known ? std::string() : word;
+}
+
 /// A command that only holds others says what they are.
 void ask_for_command(const command_line::Command& program, Context& context) {
     const command_line::Command& command = program.deepest();
@@ -150,13 +160,19 @@ int run(int argc, char** argv, std::span<const Command> commands) {
         "aliquot up --gpu a2 --config sharing.yaml pods.yaml   # pods on a simulated GPU\n"
         "aliquot config check sharing.yaml                     # what is wrong, and how to fix it\n"
         "aliquot config explain sharing.yaml                   # what this node would offer");
-    const command_line::Parsed parsed = program.parse(argc, argv);
+    command_line::Parsed parsed = program.parse(argc, argv);
     switch (parsed.kind) {
         using enum command_line::Parsed::Kind;
         case kRun:
             ask_for_command(program, context);
             break;
         case kHelp:
+            if (parsed.unwanted = unknown_first_word(program, argc, argv);
+                !parsed.unwanted.empty()) {
+                refuse(program, context, parsed);
+                return context.exit_code;
+            }
+            [[fallthrough]];
         case kVersion:
             context.out << parsed.text;
             break;

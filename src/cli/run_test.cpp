@@ -184,7 +184,7 @@ TEST_F(Cli, HelpBeforeACommandIsItsHelp) {
               run_words({"config", "check", "--help"}).out);
     const auto wrong = run_words({"help", "confg"});
     EXPECT_EQ(wrong.code, kUsage);
-    EXPECT_THAT(wrong.err, HasSubstr("unknown command 'confg'; did you mean 'config'?"));
+    EXPECT_THAT(wrong.err, HasSubstr("unknown command 'confg', did you mean 'config'?"));
 }
 
 TEST_F(Cli, EveryCommandHasAManualPage) {

@@ -366,9 +366,9 @@ def main():
                 add_types(forms[name], forms[kind].keys["spec"])
         else:
             sys.exit("%s: expected swagger:, crd:, schema: or values:" % source)
-    for node in forms.values():
+    for name, node in forms.items():
         if node.part:
-            node.part = None
+            forms[name] = forms[node.part]
     share(forms)
     with open(output, "w", encoding="utf-8") as out:
         out.write("# date: %s\n# source: written by cmd/form-table/form_table.py from the published schemas: see "

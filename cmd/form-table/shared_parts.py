@@ -27,7 +27,7 @@ def share(forms):
         if not top and node.can_be_part() and seen[node.mark] > 1 and sizes[node.mark] >= 4:
             part = "s." + node.mark
             if part not in made:
-                shared = made[part] = Node(node.kind, node.words)
+                shared = made[part] = type(node)(node.kind, node.words)
                 shared.full, shared.keys, shared.any, shared.items = node.full, node.keys, node.any, node.items
                 for child in list(shared.keys.values()) + [one for one in (shared.any, shared.items) if one]:
                     replace(child, False)

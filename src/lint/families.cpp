@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 28> kFamilies{{
+    static constexpr std::array<Family, 34> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -34,6 +34,12 @@ std::span<const Family> families() {
         {"references", check_references},
         {"links", check_links},
         {"compositions", check_compositions},
+        {"label_values", check_label_values},
+        {"command_words", check_command_words},
+        {"launches", check_launches},
+        {"terraform", check_terraform},
+        {"docker_builds", check_docker_builds},
+        {"python", check_python},
         {"selectors", check_selectors},
     }};
     return kFamilies;

@@ -68,6 +68,12 @@ void check_queues(const File&, const Set&, const Facts*, Report&);         // KU
 void check_references(const File&, const Set&, const Facts*, Report&);     // REF
 void check_links(const File&, const Set&, const Facts*, Report&);          // REF, DEP005
 void check_compositions(const File&, const Set&, const Facts*, Report&);   // REF001
+void check_label_values(const File&, const Set&, const Facts*, Report&);   // POD025
+void check_command_words(const File&, const Set&, const Facts*, Report&);  // RUN005, SH014
+void check_launches(const File&, const Set&, const Facts*, Report&);       // RUN006, RUN007
+void check_terraform(const File&, const Set&, const Facts*, Report&);      // TF
+void check_docker_builds(const File&, const Set&, const Facts*, Report&);  // DKF007, DKF008
+void check_python(const File&, const Set&, const Facts*, Report&);         // PY
 void check_selectors(const File&, const Set&, const Facts*, Report&);      // CEL
 
 }  // namespace aliquot::lint

@@ -129,21 +129,75 @@ std::optional<Error> add_forms(std::string_view text, Forms& forms) {
     for (const auto& row : table->rows) {
         if (row.size() < 5) return Error{ErrorCode::kInvalidInput, "forms: a row without 5 fields"};
         FormNode& node = node_at(forms[row[0]], row[1]);
+        const bool closed = node.type == FormType::kClosed && row[2] == "map";
         if (!read_type(row[2], node) || !read_more(row[4], node)) {
             return Error{ErrorCode::kInvalidInput,
                          "forms: " + std::string(row[0]) + ' ' + std::string(row[1]) + ": '" +
                              std::string(row[2]) + "', '" + std::string(row[4]) +
                              "': expected a type, and conditions"};
         }
+        if (closed) node.type = FormType::kClosed;
         // Of a mapping the words are more keys, which leave those of the schema as they are.
         std::vector<std::string_view> words = words_of(row[3], ' ');
-        if (node.full) {
+        if (node.full || closed) {
             node.values.insert(node.values.end(), words.begin(), words.end());
         } else {
             node.values = std::move(words);
         }
     }
     return std::nullopt;
+}
+
+void lay_over(FormNode& own, const FormNode& part, int depth);
+
+constexpr int kDeepestForm = 24;
+
+/// What the schema says of a place that the table by hand has, too, and says nothing of.
+void lay_under(FormNode& own, const FormNode& base, int depth) {
+    if (depth > kDeepestForm || &own == &base) return;
+    const bool mapping = own.type == FormType::kMap;
+    if (mapping && base.type == FormType::kClosed) own.type = FormType::kClosed;
+    if (mapping && own.include.empty()) own.include = base.include;
+    own.full = own.full || (mapping && base.full);
+    for (const auto& [key, child] : base.keys) {
+        if (const auto at = own.keys.find(key); at != own.keys.end()) {
+            lay_under(at->second, child, depth + 1);
+        } else {
+            own.keys.emplace(key, child);
+        }
+    }
+    lay_over(own, base, depth);
+}
+
+void lay_over(FormNode& own, const FormNode& part, int depth) {
+    struct Pair {
+        std::vector<FormNode>* own;
+        const std::vector<FormNode>* part;
+    };
+    for (const Pair& pair : {Pair{&own.any, &part.any}, Pair{&own.items, &part.items}}) {
+        if (pair.part->empty()) continue;
+        if (pair.own->empty()) {
+            *pair.own = *pair.part;
+        } else {
+            lay_under(pair.own->front(), pair.part->front(), depth + 1);
+        }
+    }
+}
+
+/// A form that includes a part has the part's rules for what it only names itself.
+void fill_in(FormNode& node, const Forms& forms, int depth) {
+    if (depth > kDeepestForm) return;
+    if (const auto at = forms.find(node.include);
+        at != forms.end() && &at->second != &node && !node.include.empty()) {
+        for (auto& [key, child] : node.keys) {
+            const auto below = at->second.keys.find(key);
+            if (below != at->second.keys.end()) lay_under(child, below->second, depth + 1);
+        }
+        lay_over(node, at->second, depth);
+    }
+    for (auto& [key, child] : node.keys) fill_in(child, forms, depth + 1);
+    for (FormNode& child : node.any) fill_in(child, forms, depth + 1);
+    for (FormNode& child : node.items) fill_in(child, forms, depth + 1);
 }
 
 const Forms& own_forms() {
@@ -206,6 +260,7 @@ Result<Forms> read_forms(std::string_view text, std::string_view more) {
         if (one.empty()) continue;
         if (auto error = add_forms(one, forms)) return *std::move(error);
     }
+    for (auto& [name, form] : forms) fill_in(form, forms, 0);
     for (auto& [name, form] : forms) gather_keys(form, forms, 0);
     return forms;
 }

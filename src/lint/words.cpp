@@ -60,6 +60,16 @@ std::string_view nearest_key(std::string_view key, const std::vector<std::string
             const std::string_view rest = one.substr(key.size());
             if (rest == "Name" || rest == "Seconds") return one;
         }
+        // "defaultConfig" for default
+        for (const std::string_view one : known) {
+            constexpr std::size_t kShortest = 6;
+            constexpr std::size_t kMostMore = 6;
+            if (one.size() >= kShortest && key.starts_with(one) &&
+                key.size() <= one.size() + kMostMore && key[one.size()] >= 'A' &&
+                key[one.size()] <= 'Z') {
+                return one;
+            }
+        }
         return {};
     }
     const std::string_view domain = key.substr(0, slash + 1);

@@ -277,7 +277,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         std::string_view end;
         FileKind kind;
     };
-    constexpr std::array<Ending, 28> kEndings{
+    constexpr std::array<Ending, 30> kEndings{
         {{".yaml", FileKind::kYaml},         {".yml", FileKind::kYaml},
          {".tpl", FileKind::kYaml},          {".yaml.gotmpl", FileKind::kYaml},
          {".yaml.tmpl", FileKind::kYaml},    {".yaml.j2", FileKind::kYaml},
@@ -288,6 +288,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
          {".qmd", FileKind::kMarkdown},      {".adoc", FileKind::kAsciidoc},
          {".asciidoc", FileKind::kAsciidoc}, {".rst", FileKind::kRst},
          {".sh", FileKind::kShell},          {".bash", FileKind::kShell},
+         {".sbatch", FileKind::kShell},      {".slurm", FileKind::kShell},
          {".py", FileKind::kPython},         {".tf", FileKind::kHcl},
          {".hcl", FileKind::kHcl},           {".promql", FileKind::kPromql},
          {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst},

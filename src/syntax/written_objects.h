@@ -20,6 +20,15 @@ struct WrittenObject {
 /// that are computed become placeholders.
 std::vector<WrittenObject> read_hcl_objects(const Block& block);
 
+/// A block of Terraform as it is written: `resource "aws_eks_node_group" "gpu" { ... }`.
+struct HclBlock {
+    std::string type;                 // "resource"
+    std::vector<std::string> labels;  // "aws_eks_node_group", "gpu"
+    Value body;                       // names as they are written; computed values are placeholders
+};
+/// All blocks that begin a line. Linear; any bytes.
+std::vector<HclBlock> read_hcl_blocks(const Block& block);
+
 /// Whether a dict that asks for an amount of this resource ("nvidia.com/gpu") is of interest.
 using ResourceChoice = bool (*)(std::string_view resource);
 

@@ -177,12 +177,26 @@ void check_pipeline(const Object& object, Report& report) {
     }
 }
 
+/// `config.default` of the plugin's chart names a key of `config.map`.
+void check_default(const Object& object, Report& report) {
+    const Value* map = document::at_path(*object.node, "config.map");
+    const Value* name = document::at_path(*object.node, "config.default");
+    if (map == nullptr || !map->is_mapping() || map->entries.empty() || name == nullptr ||
+        name->scalar.empty() || is_placeholder(name->scalar) ||
+        map->find(name->scalar) != nullptr) {
+        return;
+    }
+    report.add("REF004", name->mark, "config.map has no key '" + name->scalar + '\'')
+        .expected("one of its keys: " + map->entries.front().first.scalar);
+}
+
 }  // namespace
 
 void check_compositions(const File& file, const Set& set, const Facts*, Report& report) {
     if (is_kept(file) || file.is_prose()) return;
     for (const Object& object : file.objects) {
         if (object.broken || object.templated || object.inner) continue;
+        if (object.chart == "nvidia-device-plugin") check_default(object, report);
         if (object.role == Role::kCompose) check_compose_names(file, set, object, report);
         if (object.role != Role::kCompose && object.node->is_mapping() && is_pipeline(file) &&
             object.role != Role::kObject) {

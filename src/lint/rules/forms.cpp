@@ -7,6 +7,7 @@
 #include "base/sentence.h"
 #include "findings/finding.h"
 #include "lint/families.h"
+#include "lint/file.h"
 #include "lint/kept.h"
 #include "lint/rules/form_values.h"
 #include "lint/words.h"
@@ -39,6 +40,7 @@ public:
         : whole_(whole && !is_templated(object)),
           strict_(strict && whole_),
           selected_(selected),
+          prose_(report.file().is_prose()),
           templated_(is_templated(object)),
           chart_(object.role == Role::kHelmValues),
           report_(report) {}
@@ -125,18 +127,22 @@ private:
         return form.include.empty() ? nullptr : find_form(form.include);
     }
 
-    /// The mapping below a form that has the key; empty: none.
+    /// The one mapping below a form that has the key; empty: none, or several.
     static std::string_view holder_of(const FormNode& form, const FormNode* included,
                                       const std::string& key) {
+        std::string_view holder;
         for (const FormNode* const one : {&form, included}) {
             if (one == nullptr) continue;
             for (const auto& [name, child] : one->keys) {
                 if (child.type != FormType::kMap && child.type != FormType::kClosed) continue;
                 const FormNode* const part = part_of(child);
-                if (has_key(child, key) || (part != nullptr && has_key(*part, key))) return name;
+                const bool has = has_key(child, key) || (part != nullptr && has_key(*part, key));
+                if (!has || name == holder) continue;
+                if (!holder.empty()) return {};
+                holder = name;
             }
         }
-        return {};
+        return holder;
     }
 
     /// A key that belongs one level up or down. Returns whether it is one.
@@ -182,7 +188,7 @@ private:
         }
         if (chart_ && (path.empty() || report_.has(entry.first.mark))) return;  // GOP008 has these
         const std::string_view meant = nearest_key(key, form.known);
-        if (meant.empty() && !closed && (!full || !strict_)) return;
+        if (meant.empty() && !closed && (!full || !strict_ || chart_)) return;
         std::string all;
         for (const std::string_view one : form.known) {
             constexpr std::size_t kMost = 90;
@@ -284,6 +290,10 @@ private:
         if (form.type == FormType::kAny && form.items.empty() && !form.keys.empty()) return;
         const auto wrong = find_wrong_value(form, value);
         if (!wrong) return;
+        // What a text says of a key, in its place.
+        constexpr std::ptrdiff_t kSentence = 3;
+        if (prose_ && std::count(value.scalar.begin(), value.scalar.end(), ' ') >= kSentence)
+            return;
         auto entry = add(form, wrong->type ? "FORM002" : "FORM003", value.mark,
                          '\'' + path + "' is '" + clip_value(value) + '\'');
         entry.expected(wrong->expected);
@@ -298,6 +308,7 @@ private:
     bool whole_;
     bool strict_;
     bool selected_;
+    bool prose_;
     bool templated_;  // one of two keys may be what an {{ if }} leaves
     bool chart_;      // values of a chart
     Report& report_;

@@ -224,6 +224,7 @@ void check_pod(const Place& place, const PodSpec& pod) {
         if (container.node != nullptr) check_probe_ports(container, place.report);
     }
     check_shared_volume(place, pod);
+    check_spread(pod, place.report);
 }
 
 struct Target {
@@ -241,6 +242,14 @@ constexpr std::array<Target, 6> kTargets{{
     {"StatefulSet", "spec.serviceName", "", "Service"},
 }};
 
+/// A workload of the file with that name, of whatever kind.
+const Object* workload_named(const Place& place, std::string_view name) {
+    for (const Object& one : place.file.objects) {
+        if (one.name == name && one.is_workload() && one.role == Role::kObject) return &one;
+    }
+    return nullptr;
+}
+
 void check_targets(const Place& place) {
     for (const Target& target : kTargets) {
         if (place.object.kind != target.kind) continue;
@@ -251,7 +260,17 @@ void check_targets(const Place& place) {
             what == nullptr ? target.fixed : std::string_view(what->scalar);
         if (name == nullptr || name->scalar.empty() || is_placeholder(name->scalar)) continue;
         const Search seen = search(place, kind, name->scalar);
-        if (seen.found != nullptr || seen.unknown || seen.names.empty()) continue;
+        if (seen.found != nullptr || seen.unknown) continue;
+        if (const Object* other = workload_named(place, name->scalar);
+            other != nullptr && what != nullptr && kind != other->kind && other->is_workload()) {
+            place.report
+                .add("REF001", what->mark,
+                     "there is no " + std::string(kind) + " '" + name->scalar + "' here, but a " +
+                         other->kind)
+                .expected(other->kind);
+            continue;
+        }
+        if (seen.names.empty()) continue;
         std::string_view meant = nearest(name->scalar, seen.names);
         if (is_sibling_name(name->scalar, meant)) meant = {};
         const bool only = seen.here && seen.names.size() == 1;
@@ -296,6 +315,7 @@ void check_links(const File& file, const Set& set, const Facts*, Report& report)
     for (const Object& object : file.objects) {
         if (object.broken || object.role != Role::kObject) continue;
         check_targets({file, near, object, report});
+        check_amounts(object, report);
         check_selections(file, set, near, object, report);
     }
     for (const PodSpec& pod : file.pods) {

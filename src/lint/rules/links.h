@@ -22,4 +22,10 @@ std::string number_of_pods(double replicas);
 void check_selections(const File& file, const Set& set, const std::vector<const File*>& near,
                       const Object& object, Report& report);
 
+/// Numbers of one object that do not fit together, and names of its own parts: FORM003, FORM005, REF001.
+void check_amounts(const Object& object, Report& report);
+
+/// Spread constraints that do not count the pod itself: REF002.
+void check_spread(const PodSpec& pod, Report& report);
+
 }  // namespace aliquot::lint

@@ -25,7 +25,7 @@ struct Reference {
     std::string_view path;  // [] goes through a list
     std::string_view target;
 };
-constexpr std::array<Reference, 13> kReferences{{
+constexpr std::array<Reference, 16> kReferences{{
     {"LocalQueue", "spec clusterQueue", "ClusterQueue"},
     {"ClusterQueue", "spec resourceGroups [] flavors [] name", "ResourceFlavor"},
     {"ClusterQueue", "spec admissionChecks []", "AdmissionCheck"},
@@ -39,6 +39,9 @@ constexpr std::array<Reference, 13> kReferences{{
     {"RayJob", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
     {"RayCluster", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
     {"JobSet", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
+    {"Job", "spec queue", "Queue"},  // of Volcano
+    {"PodGroup", "spec queue", "Queue"},
+    {"TrainJob", "spec runtimeRef name", "ClusterTrainingRuntime"},
     {"Deployment", "metadata labels kueue.x-k8s.io/queue-name", "LocalQueue"},
 }};
 
@@ -151,7 +154,8 @@ void check_mounts(const File& file, const PodSpec& pod, Report& report) {
     std::vector<std::string_view> known = names_in(pod.volumes);
     gather_claimed(*object->node, 0, known);
     const bool complete = object->kind == "Pod" || object->kind == "Deployment" ||
-                          object->kind == "Job" || object->kind == "CronJob";
+                          object->kind == "Job" || object->kind == "CronJob" ||
+                          object->kind == "StatefulSet";
     if (std::any_of(known.begin(), known.end(),
                     [](std::string_view name) { return is_placeholder(name); })) {
         return;
@@ -166,7 +170,7 @@ void check_mounts(const File& file, const PodSpec& pod, Report& report) {
                 const Value* name = mount.find("name");
                 if (name == nullptr) continue;
                 if (complete || !nearest(name->scalar, known).empty())
-                    check_known(*name, "volume", known, report, Sure::kOfNearOnes);
+                    check_known(*name, "volume", known, report, Sure::kOfAll);
             }
         }
     }

@@ -9,6 +9,7 @@
 #include "lint/families.h"
 #include "lint/forms.h"
 #include "lint/kept.h"
+#include "lint/rules/links.h"
 #include "lint/rules/runtime_rules.h"
 #include "lint/words.h"
 
@@ -17,16 +18,70 @@ namespace {
 
 using findings::Severity;
 
+/// Whether the parts of one name are nearly those of the other, each with one letter wrong at most.
+bool is_near_variable(std::string_view name, std::string_view meant) {
+    const auto left = split(name, '_');
+    const auto right = split(meant, '_');
+    if (left.size() != right.size()) {  // "CUDA_VISIBLEDEVICES"
+        std::string joined_left(name);
+        std::string joined_right(meant);
+        joined_left.erase(std::remove(joined_left.begin(), joined_left.end(), '_'),
+                          joined_left.end());
+        joined_right.erase(std::remove(joined_right.begin(), joined_right.end(), '_'),
+                           joined_right.end());
+        return joined_left == joined_right;
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        constexpr std::size_t kShortest = 4;
+        if (left[i] == right[i]) continue;
+        if (left[i].size() < kShortest || nearest(left[i], {right[i]}).empty()) return false;
+    }
+    return true;
+}
+
 const std::vector<std::string_view>& driver_capabilities() {
     static const std::vector<std::string_view> kWords{"compute", "compat32", "display", "graphics",
                                                       "ngx",     "utility",  "video",   "all"};
     return kWords;
 }
 
-/// One variable that the NVIDIA Container Toolkit reads, wherever it is set.
+/// Variables of CUDA, NCCL and PyTorch: "variable NAME" of the forms has the words that one takes.
+void check_other_variable(std::string_view name, std::string_view value, Mark mark,
+                          Report& report) {
+    static const std::vector<std::string_view> kKnown = words_of_form("gpu variables");
+    if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end()) {
+        const std::string_view meant = nearest(name, kKnown);
+        // "NCCL_IB_TC" and "NCCL_IB_SL" are two: of short parts only one letter may be wrong.
+        if (meant.empty() || is_sibling_name(name, meant) || !is_near_variable(name, meant)) return;
+        report.add("RUN004", mark, "nothing reads the variable " + std::string(name))
+            .expected(std::string(meant))
+            .severity(Severity::kWarning);
+        return;
+    }
+    const FormNode* form = find_form("variable " + std::string(name));
+    if (form == nullptr || value.empty()) return;
+    const bool pairs = form->type == FormType::kMap;  // "max_split_size_mb:512,..."
+    for (std::string_view one : split(value, pairs ? ',' : '\n')) {
+        one = trim(pairs ? one.substr(0, one.find(':')) : one);
+        if (one.empty() || is_placeholder(one)) continue;
+        if (std::any_of(form->values.begin(), form->values.end(),
+                        [one](std::string_view word) { return lower(word) == lower(one); })) {
+            continue;
+        }
+        const std::string_view meant = nearest(one, form->values);
+        std::string all;
+        for (const std::string_view word : form->values)
+            all += (all.empty() ? "" : ", ") + std::string(word);
+        report.add("RUN004", mark, std::string(name) + " has '" + std::string(one) + '\'')
+            .expected(meant.empty() ? "one of " + all : std::string(meant));
+    }
+}
+
+/// One variable that the NVIDIA Container Toolkit or CUDA reads, wherever it is set.
 void check_variable(std::string_view name, std::string_view value, Mark mark, bool of_pod,
                     Report& report) {
-    if (is_placeholder(value) || is_placeholder(name) || !name.starts_with("NV")) return;
+    if (is_placeholder(value) || is_placeholder(name) || value.find('$') != std::string_view::npos)
+        return;
     const std::string shown(name);
     if (name == "NVIDIA_DRIVER_CAPABILITIES") {
         for (std::string_view word : split(value, ',')) {
@@ -44,14 +99,7 @@ void check_variable(std::string_view name, std::string_view value, Mark mark, bo
         report.add("RUN004", mark, shown + " is '" + std::string(value) + '\'')
             .expected("all, none, void, indices, or UUIDs");
     } else {
-        const std::string_view meant =
-            nearest(name, {"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES",
-                           "NVIDIA_DISABLE_REQUIRE", "NVIDIA_MIG_CONFIG_DEVICES",
-                           "NVIDIA_MIG_MONITOR_DEVICES", "NVIDIA_REQUIRE_CUDA"});
-        if (meant.empty() || meant == name) return;
-        report.add("RUN004", mark, "nothing reads the variable " + shown)
-            .expected(std::string(meant))
-            .severity(Severity::kWarning);
+        check_other_variable(name, value, mark, report);
     }
 }
 
@@ -248,6 +296,10 @@ void check_runtime_flags(const File& file, const Set&, const Facts*, Report& rep
             check_variable(one.words[0].text, one.words[1].text, one.words[1].mark, false, report);
         }
         for (const Word& word : one.words) check_assignment(word.text, word.mark, false, report);
+    }
+    for (const Command& command : file.commands) {
+        for (const Word& word : command.assignments)
+            check_assignment(word.text, word.mark, false, report);
     }
     if (!file.mentions("docker") && !file.mentions("podman") && !file.mentions("nvidia-smi"))
         return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Services, disruption budgets, monitors and what they select: REF002, REF003.
 #include <algorithm>
+#include <optional>
 
 #include "base/number.h"
 #include "document/path.h"
@@ -188,6 +189,31 @@ void check_service_ports(const Object& object, const std::vector<Labelled>& pods
     }
 }
 
+/// "15s" in seconds; empty: more than one unit, or none.
+std::optional<double> seconds_of(const Value* value) {
+    if (value == nullptr || value->scalar.size() < 2) return std::nullopt;
+    const std::string_view text = value->scalar;
+    const auto number = parse_number<double>(text.substr(0, text.size() - 1));
+    constexpr double kMinute = 60;
+    if (!number) return std::nullopt;
+    return text.back() == 's'   ? number
+           : text.back() == 'm' ? std::optional(*number * kMinute)
+                                : std::nullopt;
+}
+
+/// Prometheus refuses a scrape that may take longer than the time to the next one.
+void check_scrape_time(const Value& endpoint, Report& report) {
+    const Value* interval = endpoint.find("interval");
+    const Value* timeout = endpoint.find("scrapeTimeout");
+    const auto time = seconds_of(interval);
+    const auto longest = seconds_of(timeout);
+    if (!time || !longest || *longest <= *time) return;
+    report
+        .add("FORM005", timeout->mark,
+             "scrapeTimeout is " + timeout->scalar + ", longer than interval: " + interval->scalar)
+        .expected("at most " + interval->scalar);
+}
+
 void check_monitor(const File& file, const std::vector<const File*>& near, const Object& object,
                    Report& report) {
     const Value* selector = document::at_path(*object.node, "spec.selector.matchLabels");
@@ -211,6 +237,7 @@ void check_monitor(const File& file, const std::vector<const File*>& near, const
     }
     if (!found) return;
     for (const Value& endpoint : endpoints->items) {
+        check_scrape_time(endpoint, report);
         const Value* port = endpoint.find("port");
         if (port == nullptr || port->scalar.empty() || is_placeholder(port->scalar) ||
             std::find(names.begin(), names.end(), port->scalar) != names.end()) {
@@ -225,6 +252,24 @@ void check_monitor(const File& file, const std::vector<const File*>& near, const
 }
 
 }  // namespace
+
+void check_spread(const PodSpec& pod, Report& report) {
+    const Value* labels = pod.metadata == nullptr ? nullptr : pod.metadata->find("labels");
+    if (labels == nullptr || pod.node == nullptr || is_computed(*labels)) return;
+    for (const Value& one : document::items_at(pod.node, {"topologySpreadConstraints"})) {
+        const Value* selector = document::at_path(one, "labelSelector.matchLabels");
+        if (selector == nullptr || is_computed(*selector) || selector->entries.empty() ||
+            matches(*selector, *labels)) {
+            continue;
+        }
+        report
+            .add("REF002", selector->entries.front().first.mark,
+                 "the constraint counts pods with '" + selector->entries.front().first.scalar +
+                     ": " + selector->entries.front().second.scalar + "', and this pod has not")
+            .expected("labels of the pod's own template")
+            .severity(Severity::kWarning);
+    }
+}
 
 void check_selections(const File& file, const Set& set, const std::vector<const File*>& near,
                       const Object& object, Report& report) {

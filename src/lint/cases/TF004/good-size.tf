@@ -1,0 +1,16 @@
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "ml"
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["g5.2xlarge"]
+  capacity_type  = "SPOT"
+  scaling_config {
+    desired_size = 1
+    max_size     = 2
+    min_size     = 0
+  }
+  taint {
+    key    = "nvidia.com/gpu"
+    value  = "present"
+    effect = "NO_SCHEDULE"
+  }
+}

@@ -37,8 +37,13 @@ std::optional<int> hand_over(int argc, char** argv) {
 }
 
 void list_simulate_command(command_line::Command& program, cli::Context& /*context*/) {
-    program.add_subcommand("simulate", "Replay a cluster's trace: what would be placed where")
-        ->add_subcommand("placement", "Replay arrivals of tasks on a cluster");
+    constexpr const char* kExample =
+        "aliquot simulate placement --nodes nodes.csv --pods pods.csv --compare aliquot,fgd";
+    command_line::Command* const simulate =
+        program.add_subcommand("simulate", "Replay a cluster's trace: what would be placed where");
+    simulate->footer(kExample);
+    simulate->add_subcommand("placement", "Replay arrivals of tasks on a cluster")
+        ->footer(kExample);
 }
 
 void list_explain_command(command_line::Command& program, cli::Context& context) {
@@ -49,8 +54,10 @@ void list_explain_command(command_line::Command& program, cli::Context& context)
         "aliquot explain pod train-0 -n research\n"
         "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
     cli::add_explain_pod(*explain, context);
-    explain->add_subcommand("placement",
-                            "Tell one decision of a simulation: the place and the next best ones");
+    explain
+        ->add_subcommand("placement",
+                         "Tell one decision of a simulation: the place and the next best ones")
+        ->footer("aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
 }
 
 }  // namespace aliquot

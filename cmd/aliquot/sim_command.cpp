@@ -89,7 +89,10 @@ void add_up(command_line::Command& sim, cli::Context& context) {
     up->add_option("--seed", options->seed, "Uuids and serial numbers follow from it")
         ->capture_default_str();
     up->footer([] {
-        std::string text = "Models:";
+        std::string text =
+            "aliquot sim up --gpu a2 --state /tmp/node\n"
+            "aliquot sim up --gpu a100-40:2 --mig 3g.20gb,1g.5gb*4\n"
+            "# models:";
         for (const std::string& name : model_names()) text += " " + name;
         return text;
     });
@@ -98,10 +101,12 @@ void add_up(command_line::Command& sim, cli::Context& context) {
 
 /// A command that takes only --state.
 void add_simple(command_line::Command& sim, cli::Context& context, const char* name,
-                const char* help, void (*run)(const std::string&, cli::Context&)) {
+                const char* help, const char* example,
+                void (*run)(const std::string&, cli::Context&)) {
     auto* const command = sim.add_subcommand(name, help);
     const auto state = std::make_shared<std::string>();
     command->add_option("--state", *state, "Directory of the node")->type_name("DIR");
+    command->footer(example);
     command->callback([state, run, &context] { run(*state, context); });
 }
 
@@ -131,16 +136,22 @@ bool means(std::string_view item, const GpuView& gpu, const MigDeviceView& devic
 void add_sim_command(command_line::Command& program, cli::Context& context) {
     auto* const sim = program.add_subcommand("sim", "Run simulated GPU nodes on this machine");
     sim->require_subcommand(1);
+    sim->footer(
+        "aliquot sim up --gpu a2 --state /tmp/node\n"
+        "eval \"$(aliquot sim env --state /tmp/node)\" && nvidia-smi\n"
+        "aliquot sim down --state /tmp/node");
     add_up(*sim, context);
     add_simple(*sim, context, "down", "Remove the node; programs that use it see lost GPUs",
-               run_down);
+               "aliquot sim down --state /tmp/node", run_down);
     add_sim_status(*sim, context);
     add_simple(*sim, context, "env",
-               "Print the environment that makes a shell use the node's driver", run_env);
+               "Print the environment that makes a shell use the node's driver",
+               "eval \"$(aliquot sim env --state /tmp/node)\" && nvidia-smi", run_env);
     add_sim_fault(*sim, context);
     add_sim_use(*sim, context);
     // For help and completion: placement_handover.h.
-    sim->add_subcommand("cluster", "Run a simulated Kubernetes cluster of many GPU nodes");
+    sim->add_subcommand("cluster", "Run a simulated Kubernetes cluster of many GPU nodes")
+        ->footer("aliquot sim cluster --nodes 1000 --gpu h100-80:8");
 }
 
 fs::path state_directory(const std::string& option) {

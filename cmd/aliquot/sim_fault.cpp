@@ -154,6 +154,10 @@ Result<FaultWords> parse_fault(const std::string& word, const std::optional<std:
 void add_sim_fault(command_line::Command& sim, cli::Context& context) {
     auto* const command =
         sim.add_subcommand("fault", "Inject a fault into a GPU of the node, or clear it");
+    command->footer(
+        "aliquot sim fault xid 79 --gpu 1 --state /tmp/node\n"
+        "aliquot sim fault temperature 95 --gpu all\n"
+        "aliquot sim fault clear --gpu all");
     const auto options = std::make_shared<FaultOptions>();
     command
         ->add_option(

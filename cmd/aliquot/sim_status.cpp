@@ -115,6 +115,7 @@ void run_status(const StatusOptions& options, cli::Context& context) {
 
 void add_sim_status(command_line::Command& sim, cli::Context& context) {
     auto* const command = sim.add_subcommand("status", "Show the GPUs of the node");
+    command->footer("aliquot sim status --state /tmp/node -o json");
     const auto options = std::make_shared<StatusOptions>();
     command->add_option("-o,--output", options->format, "Output format: table, json or yaml")
         ->one_of({"table", "json", "yaml"})

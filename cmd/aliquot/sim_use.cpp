@@ -218,6 +218,9 @@ void run_use(const UseOptions& options, cli::Context& context) {
 
 void add_sim_use(command_line::Command& sim, cli::Context& context) {
     auto* const command = sim.add_subcommand("use", "Simulate a workload: hold GPU memory");
+    command->footer(
+        "aliquot sim use --memory 6Gi --sm 40 --for 60\n"
+        "aliquot sim use --script 0s:80%:2Gi,10s:0%,20s:again");
     const auto options = std::make_shared<UseOptions>();
     auto* const memory =
         command->add_option("--memory", options->memory, "How much, as 2Gi or 512Mi")

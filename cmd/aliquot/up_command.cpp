@@ -65,6 +65,10 @@ std::string settle(Words& words) {
 void add_up_command(command_line::Command& program, cli::Context& context) {
     auto words = std::make_shared<Words>();
     command_line::Command* const command = program.add_subcommand("up", kDescription);
+    command->footer(
+        "aliquot up --gpu a2 --config examples/a2-tts-stt/config.yaml examples/a2-tts-stt --once\n"
+        "aliquot up --gpu a100-40 --mig 3g.20gb*2 --config mig.yaml pods.yaml   # MIG devices\n"
+        "aliquot up --gpu h100-80:8 --metrics-listen 127.0.0.1:9400 pods.yaml");
     UpOptions& options = words->options;
     command
         ->add_option("--gpu", options.gpus,
@@ -73,6 +77,16 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
         ->required()
         ->type_name("MODEL[:N]")
         ->allow_extra_args(false);  // one each, so that manifests may follow
+    command
+        ->add_option("--mig", options.mig,
+                     "How simulated GPUs are cut, as 3g.20gb,1g.5gb*4; of one GPU: 1=7g.40gb; "
+                     "repeat it for more. flags.migStrategy of --config says how they are offered")
+        ->take_all()
+        ->allow_extra_args(false)
+        ->type_name("[GPU=]LAYOUT");
+    command->add_option("--metrics-listen", options.metrics_listen,
+                        "Where the agent serves /metrics, as 127.0.0.1:9400; default off",
+                        "ADDRESS");
     command
         ->add_option("--config", options.config_file,
                      "Sharing configuration of the node (NVIDIA's version: v1 file); without it "

@@ -88,6 +88,7 @@ public:
 
     bool start() {
         auto host = cluster::Host::make({.gpus = options_.gpus,
+                                         .mig = options_.mig,
                                          .state = options_.state,
                                          .keep = options_.keep,
                                          .config_file = options_.config_file,
@@ -217,7 +218,7 @@ private:
                                       "--http-listen",
                                       "unix:/run/aliquot/agent.sock",
                                       "--metrics-listen",
-                                      "off",
+                                      options_.metrics_listen,
                                       "--log-format",
                                       "json"};
         if (!host_->config_path().empty()) {

@@ -15,6 +15,8 @@ namespace aliquot::up {
 /// What `aliquot up` was asked for.
 struct UpOptions {
     std::vector<std::string> gpus;
+    std::vector<std::string> mig;        // [GPU=]LAYOUT: how simulated GPUs are cut
+    std::string metrics_listen = "off";  // as of aliquot-agent
     std::string config_file;             // empty: no sharing
     std::vector<std::string> manifests;  // files, folders, "-"
     bool once = false;

@@ -392,7 +392,7 @@ Snapshot Cluster::snapshot() const {
                                  .healthy = healthy,
                                  .problem = healthy ? "" : gpu.health.reason,
                                  .shares_total = shares_of(gpu.uuid, offer_),
-                                 .shares_used = used[gpu.uuid.text]});
+                                 .shares_used = shares_used(gpu, used)});
     }
     return snapshot;
 }

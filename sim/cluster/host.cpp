@@ -54,6 +54,15 @@ gpu::Inventory inventory_of(const sim::Node& node) {
         gpu.model = view.product;
         gpu.memory_bytes = view.memory_total_bytes;
         gpu.health = health_of(view);
+        gpu.mig_enabled = !view.mig_devices.empty();
+        gpu.mig_capable = gpu.mig_enabled;
+        for (const sim::MigDeviceView& device : view.mig_devices) {
+            gpu.mig_devices.push_back({.uuid = {device.uuid},
+                                       .index = device.index,
+                                       .profile = device.profile,
+                                       .memory_bytes = device.memory_total_bytes,
+                                       .health = gpu.health});
+        }
         inventory.gpus.push_back(std::move(gpu));
     }
     return inventory;
@@ -124,6 +133,7 @@ Result<Done> Host::prepare() {
 
 Result<Done> Host::make_simulated_node() {
     sim::NodeOptions node;
+    node.mig = options_.mig;
     for (const std::string& text : options_.gpus) {
         if (text == "real") {
             return Error{ErrorCode::kInvalidInput,

@@ -19,6 +19,7 @@ namespace aliquot::sim::cluster {
 
 struct HostOptions {
     std::vector<std::string> gpus;  // "a2", "h100-80:8"; {"real"}: this machine's own
+    std::vector<std::string> mig;   // [GPU=]LAYOUT, as sim::NodeOptions::mig; not with "real"
     std::filesystem::path state;    // keeps the simulated node and the logs; empty: temporary
     bool keep = false;              // leave everything where it is
     std::string config_file;        // empty: no sharing

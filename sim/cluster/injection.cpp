@@ -88,8 +88,9 @@ public:
                 for (const cdi::Device& device : spec.devices) {
                     if (spec.kind + "=" + device.name != name) continue;
                     found = true;
-                    apply(spec.edits);
-                    apply(device.edits);
+                    apply(spec.edits, Nodes::kCount);
+                    // A MIG device comes with its GPU's file; the container sees the device alone.
+                    apply(device.edits, see_mig(device.name) ? Nodes::kPass : Nodes::kCount);
                 }
             }
             if (!found) {
@@ -99,8 +100,9 @@ public:
         return Done{};
     }
 
-    /// "GPU-...", "0", or "all" as NVIDIA_VISIBLE_DEVICES has them.
+    /// "GPU-...", "0", "MIG-...", "0:1" or "all" as NVIDIA_VISIBLE_DEVICES has them.
     void see(std::string_view word) {
+        if (see_mig(word)) return;
         for (const gpu::Gpu& gpu : inventory_.gpus) {
             if (word == gpu.uuid.text || word == std::to_string(gpu.index) || word == "all") {
                 seen_.insert(gpu.index);
@@ -111,16 +113,37 @@ public:
     Injection take() {
         for (const gpu::Gpu& gpu : inventory_.gpus) {
             if (seen_.contains(gpu.index)) injection_.gpus.push_back(gpu.uuid.text);
+            for (const gpu::MigDevice& device : gpu.mig_devices) {
+                if (seen_mig_.contains({gpu.index, device.index})) {
+                    injection_.gpus.push_back(device.uuid.text);
+                }
+            }
         }
         return std::move(injection_);
     }
 
 private:
-    void apply(const cdi::Edits& edits) {
+    enum class Nodes : std::uint8_t { kCount, kPass };  // does /dev/nvidia0 mean GPU 0?
+
+    bool see_mig(std::string_view word) {
+        for (const gpu::Gpu& gpu : inventory_.gpus) {
+            for (const gpu::MigDevice& device : gpu.mig_devices) {
+                const std::string by_index =
+                    std::to_string(gpu.index) + ':' + std::to_string(device.index);
+                if (word != device.uuid.text && word != by_index) continue;
+                seen_mig_.emplace(gpu.index, device.index);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void apply(const cdi::Edits& edits, Nodes nodes) {
         for (const std::string& entry : edits.environment) {
             const std::size_t equals = entry.find('=');
             injection_.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
         }
+        if (nodes == Nodes::kPass) return;
         for (const cdi::DeviceNode& node : edits.device_nodes) {
             if (const gpu::Gpu* const gpu = gpu_of_node(node.path, inventory_)) {
                 seen_.insert(gpu->index);
@@ -130,6 +153,7 @@ private:
 
     const gpu::Inventory& inventory_;
     std::set<unsigned> seen_;  // by index, so that the order is the driver's
+    std::set<std::pair<unsigned, unsigned>> seen_mig_;  // GPU and MIG device
     Injection injection_;
 };
 

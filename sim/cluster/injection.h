@@ -14,8 +14,9 @@ namespace aliquot::sim::cluster {
 
 /// What a container runtime makes of a grant: `up` stands in for it.
 struct Injection {
-    Environment environment;        // that the CDI devices add
-    std::vector<std::string> gpus;  // uuids that the container sees, by index
+    Environment environment;  // that the CDI devices add
+    std::vector<std::string>
+        gpus;  // uuids of GPUs and MIG devices that the container sees, by index
 };
 
 /// Carries a grant out: CDI names (fields and annotations) are looked up in the spec files of

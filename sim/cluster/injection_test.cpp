@@ -49,6 +49,23 @@ TEST_F(InjectionTest, FollowsTheVariable) {
     EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("GPU-1"));
 }
 
+TEST_F(InjectionTest, AMigDeviceIsSeenAloneWithoutItsGpu) {
+    inventory_.gpus[1].mig_devices = {{.uuid = {"MIG-a"}, .index = 0},
+                                      {.uuid = {"MIG-b"}, .index = 1}};
+    grant::Grant grant;
+    grant.environment["NVIDIA_VISIBLE_DEVICES"] = "MIG-b";
+    EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("MIG-b"));
+    grant.environment["NVIDIA_VISIBLE_DEVICES"] = "1:0";  // deviceIDStrategy: index
+    EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("MIG-a"));
+    const cdi::Spec spec{
+        .kind = "nvidia.com/gpu",
+        .devices = {{.name = "MIG-a", .edits = {.device_nodes = {{.path = "/dev/nvidia5"}}}}}};
+    EXPECT_TRUE(root_.write_atomically("/var/run/cdi/b.json", *cdi::to_json(spec)));
+    grant.environment.clear();
+    grant.cdi_devices = {"nvidia.com/gpu=MIG-a"};
+    EXPECT_THAT(inject(root_, grant, inventory_)->gpus, ElementsAre("MIG-a"));
+}
+
 TEST_F(InjectionTest, TellsAGuardItsFilesByVariables) {
     grant::Grant grant;
     grant.mounts = {{.container_path = "/run/aliquot/guard", .host_path = "/run/r/1/guard"},

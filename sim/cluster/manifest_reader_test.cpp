@@ -101,8 +101,11 @@ TEST(Manifest, OfEveryExampleIsWithoutProblem) {
     const fs::path folder = fs::path(ALIQUOT_SOURCE_DIR) / "examples";
     std::vector<ManifestText> texts;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.path().extension() != ".yaml" || entry.path().filename() == "config.yaml")
-            continue;
+        const fs::path& path = entry.path();
+        if (path.extension() != ".yaml" || path.filename() == "config.yaml") continue;
+        // Of commands that read no manifests, or find what is wrong with them.
+        const std::string kind = *path.lexically_relative(folder).begin();
+        if (kind == "mistakes" || kind == "plan") continue;
         texts.push_back({entry.path().native(), read(entry.path())});
     }
     const Manifests manifests = read_manifests(texts, false);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "gpu/replica_id.h"
 #include "k8s/memory_amount.h"
@@ -23,8 +24,10 @@ const sharing::OfferedGpu* find_offered(const sharing::Offer& offer, const std::
 }
 
 std::string share_text(const sharing::OfferedGpu& gpu, unsigned count) {
-    if (gpu.replicas <= 1) return "whole";
-    std::string text = std::to_string(count) + " of " + std::to_string(gpu.replicas);
+    const std::string device = gpu.mig ? gpu.mig->profile : "whole";
+    if (gpu.replicas <= 1) return device;
+    std::string text = gpu.mig ? device + ", " : "";
+    text += std::to_string(count) + " of " + std::to_string(gpu.replicas);
     const grant::Limits limits = sharing::share_of(gpu, count).limits;
     if (limits.memory_bytes) text += ", " + k8s::bytes_text(*limits.memory_bytes);
     if (limits.compute_percent) text += ", " + std::to_string(*limits.compute_percent) + "%";
@@ -68,14 +71,15 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
         const sharing::OfferedGpu* gpu = nullptr;
         unsigned count = 0;
     };
-    std::map<unsigned, Held> held;  // by index
+    std::map<std::pair<unsigned, unsigned>, Held> held;  // by index: GPU, and MIG device from 1
     for (const auto& resource : devices) {
         for (const std::string& id : resource.second) {
             const auto* const gpu =
                 find_offered(offer, resource.first, std::string(gpu::device_of(id)));
             if (gpu == nullptr) continue;
-            held[gpu->gpu.index].gpu = gpu;
-            ++held[gpu->gpu.index].count;
+            Held& device = held[{gpu->gpu.index, gpu->mig ? gpu->mig->index + 1 : 0}];
+            device.gpu = gpu;
+            ++device.count;
         }
     }
     DeviceWords words;
@@ -83,8 +87,9 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
     std::set<std::string> models;
     std::set<std::string> shares;
     for (const auto& each : held) {
-        words.gpus.push_back(each.second.gpu->gpu.uuid.text);
-        indices += (indices.empty() ? "" : ", ") + std::to_string(each.first);
+        const std::string& uuid = each.second.gpu->gpu.uuid.text;
+        if (words.gpus.empty() || words.gpus.back() != uuid) words.gpus.push_back(uuid);
+        indices += (indices.empty() ? "" : ", ") + each.second.gpu->index_text();
         models.insert(each.second.gpu->gpu.model);
         shares.insert(share_text(*each.second.gpu, each.second.count));
     }
@@ -93,17 +98,30 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
     for (const std::string& share : shares) {
         words.share += (words.share.empty() ? "" : " + ") + share;
     }
-    if (held.size() > 1) words.share = std::to_string(held.size()) + " GPUs, " + words.share;
+    if (held.size() > 1)
+        words.share = std::to_string(held.size()) +
+                      (held.begin()->second.gpu->mig ? " devices, " : " GPUs, ") + words.share;
     return words;
 }
 
 unsigned shares_of(const gpu::Uuid& gpu, const sharing::Offer& offer) {
+    unsigned shares = 0;
     for (const sharing::Resource& resource : offer.resources) {
-        const auto found = std::ranges::find_if(
-            resource.gpus, [&](const sharing::OfferedGpu& each) { return each.gpu.uuid == gpu; });
-        if (found != resource.gpus.end()) return found->replicas;
+        for (const sharing::OfferedGpu& each : resource.gpus) {
+            if (each.gpu.uuid == gpu) shares += each.replicas;
+        }
     }
-    return 0;
+    return shares;
+}
+
+unsigned shares_used(const gpu::Gpu& gpu, const std::map<std::string, unsigned>& used) {
+    const auto held = [&used](const std::string& uuid) {
+        const auto found = used.find(uuid);
+        return found == used.end() ? 0U : found->second;
+    };
+    unsigned count = held(gpu.uuid.text);
+    for (const gpu::MigDevice& device : gpu.mig_devices) count += held(device.uuid.text);
+    return count;
 }
 
 Labels node_labels(const gpu::Inventory& inventory, const sharing::Offer& offer,

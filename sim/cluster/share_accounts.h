@@ -25,6 +25,9 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
 /// How many devices are made of one GPU.
 unsigned shares_of(const gpu::Uuid& gpu, const sharing::Offer& offer);
 
+/// How many of them are held. used   by uuid of GPU or MIG device
+unsigned shares_used(const gpu::Gpu& gpu, const std::map<std::string, unsigned>& used);
+
 /// The labels of this node: what gpu-feature-discovery, its operator and kubelet would set.
 /// source   gpu-feature-discovery: product with blanks as '-', "-SHARED" when shared and not
 /// renamed

@@ -41,7 +41,8 @@ void Reader::add(const std::string& flags, std::vector<std::string> variables,
     if (!entry.variables.empty()) text += " [" + entry.variables.front() + "]";
     entry.option = app_.add_option(flags, entry.values, text);
     entry.option->allow_extra_args(false)->take_all();
-    if (boolean) entry.option->expected(0, 1)->type_name("BOOL");
+    entry.option->option_text(boolean ? "[BOOL]" : "VALUE");
+    if (boolean) entry.option->expected(0, 1);
 }
 
 void Reader::finish() {

@@ -190,15 +190,14 @@ std::variant<Options, EarlyExit> read_options(int argc, const char* const* argv,
                                               const Environment& environment) {
     Options options;
     command_line::Command app(
-        "Offers this node's NVIDIA GPUs, whole or in shares, to kubelet.\n"
-        "Example: aliquot-agent --config-file /etc/aliquot/sharing.yaml --device-list-strategy "
-        "cdi-cri",
+        "Offers this node's NVIDIA GPUs, whole or in shares, to kubelet.\n\n"
+        "A flag wins over its [VARIABLE], that over the file, that over the default.\n"
+        "DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS choose the Xids that count.\n"
+        "Signals: SIGHUP reads the file again, SIGTERM and SIGINT end the agent.",
         "aliquot-agent");
     app.set_version_flag("--version", std::string("aliquot-agent ") + ALIQUOT_VERSION);
     app.footer(
-        "A flag wins over its [VARIABLE], that over the file, that over the default.\n"
-        "DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS choose the Xids that count.\n"
-        "Signals: SIGHUP reads the file again, SIGTERM and SIGINT end the agent.");
+        "aliquot-agent --config-file /etc/aliquot/sharing.yaml --device-list-strategy cdi-cri");
     Reader reader(app, environment);
     add_nvidia_options(reader, options);
     add_own_options(reader, options);

@@ -142,7 +142,7 @@ int run(int argc, char** argv, std::span<const Command> commands) {
         std::filesystem::read_symlink("/proc/self/exe", problem).parent_path();
 
     command_line::Command program("GPU sharing for Kubernetes: try it here, check it, explain it.",
-                                  "aliquot", command_line::HelpStyle::kExamples);
+                                  "aliquot");
     program.set_help_flag("-h,--help", "Show help for this command");
     program.set_version_flag("--version", "aliquot " ALIQUOT_VERSION, "Show the version");
     program.fallthrough();

@@ -153,9 +153,9 @@ std::size_t Option::count() const { return option_.count(); }
 
 std::string Option::name() const { return option_.get_name(); }
 
-Command::Command(std::string description, const std::string& name, HelpStyle style)
+Command::Command(std::string description, const std::string& name)
     : owned_(std::make_unique<CLI::App>(std::move(description), name)), app_(*owned_) {
-    if (style == HelpStyle::kExamples) app_.formatter(make_help());
+    app_.formatter(make_help());
 }
 
 Command::Command(CLI::App& app, const Command& parent) : app_(app), parent_(&parent) {}
@@ -295,10 +295,7 @@ std::vector<Description> Command::options() const {
         one.takes_value = option->get_items_expected_max() > 0;
         one.choices = choices_of(*option);
         one.visible = !option->get_group().empty();
-        if (one.takes_value) {
-            one.shown = option->get_option_text().empty() ? option->get_type_name()
-                                                          : option->get_option_text();
-        }
+        if (one.takes_value) one.shown = value_of(*option);
         if (one.names.empty()) one.shown = option->get_name(true);
     }
     return all;

@@ -109,16 +109,11 @@ struct Parsed {
     std::string unwanted;  // kWrong because of, or beside, a word that nothing takes: that word
 };
 
-/// How --help looks: CLI11's own way, or what the command does, examples (the footer), then usage,
-/// arguments and options.
-enum class HelpStyle : std::uint8_t { kPlain, kExamples };
-
-/// A program or one of its commands. Not thread-safe; pointers to options and commands live as long as the
+/// A program or one of its commands. --help is what it does, examples (the footer), usage, arguments and options. Not thread-safe; pointers to options and commands live as long as the
 /// program.
 class Command {
 public:
-    explicit Command(std::string description = "", const std::string& name = "",
-                     HelpStyle style = HelpStyle::kPlain);
+    explicit Command(std::string description = "", const std::string& name = "");
     ~Command();
     Command(const Command&) = delete;
     Command& operator=(const Command&) = delete;

@@ -25,7 +25,7 @@ protected:
         list->add_option("NAME", names_, "Which");
         list->callback([this] { ran_ = true; });
     }
-    Command program_{"A tool.", "tool", HelpStyle::kExamples};
+    Command program_{"A tool.", "tool"};
     std::string format_ = "table";
     int wait_ = 0;
     std::vector<std::string> names_;

@@ -2,7 +2,10 @@
 #include "command_line/help.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
+
+#include "base/text.h"
 
 namespace aliquot::command_line {
 namespace {
@@ -50,6 +53,12 @@ public:
         return out.str();
     }
 
+    std::string make_option_opts(const CLI::Option* option) const override {
+        std::string text = value_of(*option);
+        if (!text.empty()) text = ' ' + text;
+        return option->get_required() ? text + " (required)" : text;
+    }
+
 private:
     static std::vector<const CLI::App*> commands_of(const CLI::App* command) {
         return command->get_subcommands([](const CLI::App* one) {
@@ -59,6 +68,28 @@ private:
 };
 
 }  // namespace
+
+std::string value_of(const CLI::Option& option) {
+    if (!option.get_option_text().empty()) return option.get_option_text();
+    if (option.get_type_size() == 0) return {};
+    std::string type = option.get_type_name();
+    // CLI11 writes what a check expects behind the name: "PERCENT:UINT in [0 - 100]", "FORMAT:{json,yaml}".
+    std::string checks = type.substr(std::min(type.find_first_of(":{"), type.size()));
+    type.resize(type.size() - checks.size());
+    if (type == "UINT" || type == "INT" || type == "FLOAT") type = "N";
+    if (type == "TEXT" || type.empty()) type = "VALUE";
+    std::vector<std::string> notes;
+    if (const auto open = checks.find('{'); open != std::string::npos) {
+        std::string choices = checks.substr(open + 1, checks.find('}', open) - open - 1);
+        for (auto at = choices.find(','); at != std::string::npos; at = choices.find(',', at + 2)) {
+            choices.insert(at + 1, " ");
+        }
+        notes.push_back(choices);
+    }
+    if (!option.get_default_str().empty()) notes.push_back("default " + option.get_default_str());
+    if (!notes.empty()) type += " (" + join(notes, "; ") + ')';
+    return type;
+}
 
 std::string usage_of(const CLI::App& command) {
     std::string text = " [OPTIONS]";

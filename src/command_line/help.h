@@ -8,6 +8,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class FormatterBase;
+class Option;
 }  // namespace CLI
 
 namespace aliquot::command_line {
@@ -15,6 +16,10 @@ namespace aliquot::command_line {
 /// How --help looks: what the command does, examples, then usage, arguments and options. The
 /// examples are the footer of the CLI11 command, one per line.
 std::shared_ptr<CLI::FormatterBase> make_help();
+
+/// "PERCENT (default 30)", "FORMAT (table, json, yaml)", "DIR": what the help shows for an option's value; empty for a
+/// flag.
+std::string value_of(const CLI::Option& option);
 
 /// " [OPTIONS] FILE [FILE...]": what follows the command's name, positional arguments in square brackets where
 /// they can be left out.

@@ -193,11 +193,11 @@ std::variant<Options, EarlyExit> read_options(
     }
     command_line::Command app(
         "Turns what a person writes on a pod (aliquot.dev/gpu-memory: 3Gi) into resources,\n"
-        "tolerations and node affinity, as an admission webhook with certificates of its own.\n"
-        "Example: aliquot-controller --namespace aliquot-system --runtime-class nvidia",
+        "tolerations and node affinity, as an admission webhook with certificates of its own.\n\n"
+        "Signals: SIGTERM and SIGINT end it after --drain; a second one at once.",
         "aliquot-controller");
     app.set_version_flag("--version", std::string("aliquot-controller ") + ALIQUOT_VERSION);
-    app.footer("Signals: SIGTERM and SIGINT end it after --drain; a second one at once.");
+    app.footer("aliquot-controller --namespace aliquot-system --runtime-class nvidia");
     DurationTexts texts;
     add_names(app, options);
     add_behaviour(app, options, texts);

@@ -82,7 +82,7 @@ TEST(ControllerOptions, PlacementIsAskedForAndHasItsBounds) {
 TEST(ControllerOptions, HelpHasAnExample) {
     const auto answer = std::get<EarlyExit>(read({"--help"}));
     EXPECT_EQ(answer.exit_code, 0);
-    EXPECT_THAT(answer.text, HasSubstr("Example: aliquot-controller"));
+    EXPECT_THAT(answer.text, HasSubstr("Examples:\n  aliquot-controller"));
     EXPECT_THAT(answer.text, HasSubstr("--webhook-listen"));
 }
 

@@ -137,6 +137,30 @@ TEST_F(UpTest, LetsTwoServicesShareAnA2AndSaysWhyTheThirdWaits) {
     EXPECT_THAT(log_of("kokoro", "kokoro"), HasSubstr("holds 3Gi"));
 }
 
+TEST_F(UpTest, GivesMigDevicesEachAlone) {
+    const fs::path folder = example("a100-mig");
+    const Ran ran =
+        run({"--gpu", "a100-40", "--mig", "3g.20gb,1g.5gb*2", "--config", folder / "config.yaml",
+             folder.native(), "--once", "-o", "json", "--state", state().native()});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const json state = json::parse(ran.out);
+    EXPECT_EQ(state["gpus"][0]["sharesTotal"], 3);
+    EXPECT_EQ(state["gpus"][0]["sharesUsed"], 2);
+    ASSERT_EQ(state["pods"].size(), 2U);
+    std::set<json> devices;
+    for (const json& pod : state["pods"]) {
+        EXPECT_EQ(pod["phase"], "Running") << pod;
+        devices.insert(pod["devices"]);
+        std::ifstream file(pod["log"].get<std::string>());
+        const std::string log{std::istreambuf_iterator<char>(file), {}};
+        const bool small = pod["name"] == "notebook";
+        EXPECT_THAT(log, HasSubstr(small ? "  MIG 1g.5gb " : "  MIG 3g.20gb "));
+        EXPECT_THAT(log, testing::Not(HasSubstr("Device  1")));
+        EXPECT_THAT(log, HasSubstr(small ? "3Gi held" : "12Gi held"));
+    }
+    EXPECT_EQ(devices.size(), 2U);
+}
+
 TEST_F(UpTest, GivesWholeGpusByCdi) {
     const json state = once("a100-vision", {"a100-40:2"});
     ASSERT_EQ(state["pods"].size(), 2U);

@@ -37,7 +37,8 @@ IDLE = '"aliquot-cuda-sample", "--memory", "512Mi", "--for", "300"'
 class RealNode:
     """Ends all that it started when it is closed."""
 
-    def __init__(self, programs):
+    def __init__(self, programs, shared_rows="pods"):
+        """shared_rows: what a shared GPU has under NVIDIA's names, pods or device"""
         self.folder = tempfile.TemporaryDirectory(prefix="aliquot-mon-")
         place = pathlib.Path(self.folder.name)
         (place / "t").mkdir()
@@ -52,7 +53,8 @@ class RealNode:
             [str(pathlib.Path(programs) / "aliquot"), "up", "--gpu", "a2", "--gpu", "h100-80", "--config",
              str(place / "config.yaml"), "--state", str(place), "--timeout", "250s", str(place / "pods.yaml")],
             stdout=self.log, stderr=self.log, cwd=place,
-            env={**os.environ, "TMPDIR": str(place / "t"), "ALIQUOT_GPU_PRICE_PER_HOUR": "2.5", "ALIQUOT_METRICS_SHARED_ROWS": "pods", "NODE_NAME": "real-node"})
+            env={**os.environ, "TMPDIR": str(place / "t"), "ALIQUOT_GPU_PRICE_PER_HOUR": "2.5",
+                 "ALIQUOT_METRICS_SHARED_ROWS": shared_rows, "NODE_NAME": "real-node"})
 
     def metrics(self):
         """What the agent answers on /metrics; OSError while it does not."""

@@ -25,6 +25,7 @@ struct Lane {
     Mark* start = nullptr;        // work is under way since here; nullptr: none
     Mark* last = nullptr;         // the end of what was closed last
     std::uint64_t called_ns = 0;  // its work was launched after that; 0: it was at work before
+    bool follows = false;         // `start` is the end of what was before
     std::uint64_t made_ns = 0;    // when its last launch had been made; 0: not known
     std::uint32_t launches = 0;   // since start
     unsigned batch = 0;           // that it is under way for

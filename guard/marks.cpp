@@ -9,6 +9,8 @@ namespace aliquot::guard {
 namespace {
 
 constexpr std::uint64_t kMarkNs = 2'000;  // until an idle device passes a mark
+constexpr std::uint64_t kFresh = 100'000'000;
+constexpr std::uint64_t kDriftNs = 15'000;  // in that time, and what comparing them is worth
 
 /// Its lane had nothing left to do when its end was marked.
 bool was_idle(const Segment& segment) {
@@ -113,7 +115,13 @@ void Meter::locate(Mark& mark) {
 /// tell.
 std::uint64_t Meter::begin_of(const Segment& segment) const {
     const std::uint64_t at = segment.start->at_ns;
-    return segment.called_ns == 0 ? at : most(at, segment.called_ns + call_ns_ / 2);
+    const std::uint64_t called = segment.called_ns;
+    if (called == 0) return at;
+    if (!segment.follows) return most(at, called + call_ns_ / 2);
+    // The driver had not told yet that the work before was done. Clocks drift apart, so that it is
+    // believed to have been done long before only as long as they were compared of late.
+    const bool is_compared = anchor_ != nullptr && called - least(called, anchor_->at_ns) < kFresh;
+    return is_compared && called > at + kDriftNs ? called + call_ns_ / 2 : at;
 }
 
 /// When a segment ended. A lane that was idle when its end was marked, which may be long after its last

@@ -151,11 +151,13 @@ void Meter::touch(Lane& lane, bool chained) {
     lane.launches = 0;
     if (lane.last != nullptr && (chained || !is_done(*lane.last))) {
         lane.start = lane.last;
-        lane.called_ns = 0;
+        lane.follows = true;
+        lane.called_ns = chained ? 0 : kernel::now_ns();
         ++lane.start->uses;
         return;
     }
     lane.start = record(lane);
+    lane.follows = false;
     lane.called_ns = kernel::now_ns();
     if (lane.start == nullptr || head_ != tail_ || touched_ > 1 || lane.is_held) return;
     now.marking_ns = lane.start->recorded_ns;
@@ -181,8 +183,9 @@ void Meter::end_lane(Lane& lane, bool late) {
     ++end->uses;
     release(lane.last);
     lane.last = end;
-    storage_->segments[tail_++ % kSegments] = Segment{
-        lane.start, end, lane.called_ns, lane.made_ns, lane.launches, late, lane.batch, false};
+    storage_->segments[tail_++ % kSegments] =
+        Segment{lane.start, end,          lane.called_ns, lane.made_ns, lane.launches,
+                late,       lane.follows, lane.batch,     false};
     ++batch(lane.batch).segments;
     lane.start = nullptr;
 }

@@ -34,7 +34,8 @@ struct Segment {
     std::uint64_t called_ns;  // its first launch was made after that; 0: the lane was at work
     std::uint64_t made_ns;    // and its last before that; 0: not known
     std::uint32_t launches;
-    bool late;  // its batch had been closed by another thread
+    bool late;     // its batch had been closed by another thread
+    bool follows;  // what its start is the end of
     unsigned batch;
     bool settled;
 };

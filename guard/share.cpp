@@ -172,6 +172,15 @@ void before_wait() {
     });
 }
 
+void before_next_look() {
+    const Inside inside;
+    if (!inside) return;
+    const CaptureRelaxed relaxed;
+    for_each_busy([](unsigned, Gate& gate) {
+        if (gate.meter.is_open()) gate.meter.close_soon(take_unspent(gate.meter));
+    });
+}
+
 void after_wait() {
     const Inside inside;
     if (!inside) return;

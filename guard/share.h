@@ -80,6 +80,9 @@ void before_hold(CUstream stream, bool per_thread);
 /// Around calls by which the program waits for the device, or asks whether it is done.
 void before_wait();
 void after_wait();
+/// The program has asked and the device is not done: what it has launched ends here, since by the time
+/// that it asks again the device may have been idle.
+void before_next_look();
 
 /// A stream or context will be gone; nullptr: nothing.
 void drop_share_of_stream(CUstream stream);

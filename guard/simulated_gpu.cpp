@@ -132,7 +132,9 @@ void Gpu::wait(CUstream stream, bool per_thread, bool guarded) {
 
 bool Gpu::ask(CUstream stream, bool guarded) {
     compute(costs_.query_ns);
-    if (end_of(stream_of(stream, false)) > now()) return false;
+    const bool done = end_of(stream_of(stream, false)) <= now();
+    if (guarded && !done) before_next_look();
+    if (!done) return false;
     if (guarded) {
         before_wait();
         after_wait();
@@ -149,7 +151,10 @@ CUresult Gpu::record(CUevent event, CUstream stream, bool per_thread) {
 
 CUresult Gpu::query(CUevent event) const {
     compute(costs_.query_ns);
-    return events_.at(event) > now() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    const std::uint64_t at = events_.at(event);
+    const std::uint64_t late =
+        costs_.event_late_ns == 0 ? 0 : at * 0x9e37'79b9'7f4a'7c15u % costs_.event_late_ns;
+    return at + late > now() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 CUresult Gpu::elapsed(float* milliseconds, CUevent from, CUevent to) const {

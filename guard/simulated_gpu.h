@@ -21,6 +21,8 @@ struct DriverCosts {
     std::uint64_t query_ns = 300;
     std::uint64_t wait_ns = 1'000;
     std::uint64_t until_seen_ns = 6'000;  // from the end of work until a thread that waits goes on
+    std::uint64_t event_late_ns =
+        0;  // from the time of an event until the driver tells it, at most
 };
 
 class Gpu {

@@ -36,6 +36,7 @@ template <class Call>
 CUresult asked(Call call) {
     const bool ours = guarded();
     const CUresult result = call();
+    if (ours && result == CUDA_ERROR_NOT_READY && is_metered()) before_next_look();
     if (!ours || result != CUDA_SUCCESS) return result;
     if (is_metered()) before_wait();
     look_around();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// guard-share-meter [--seconds S] [--only cap|weight|inference|kill] [--bare] [--json FILE]: what share
+// guard-share-meter [--seconds S] [--only cap|weight|inference|kill|hami] [--bare] [--json FILE]
+// [--hami LIBVGPU]: what share
 // of a GPU tenants get under the guard, over the simulated device (which takes turns between processes)
 // or the machine's driver. Each figure is measured for S seconds (5) after one second of warming.
 // --bare runs the same without the guard. Nothing fails: rows outside of their bounds are marked.
+// --hami runs some of the caps with HAMi-core's library as well, in turn with the guard.
 // Two tenants cannot use more of the device than each of them does alone without the guard, waiting for
 // its own launches: that is measured after each row of weights, with how long a wake takes in that minute.
 #include <fcntl.h>
@@ -39,6 +41,7 @@ struct Work {
     unsigned streams = 1;
     unsigned container = 0;  // same number: same region
     std::map<std::string, std::string> environment;
+    std::string hami;  // this library instead of the guard
 };
 
 struct Got {
@@ -51,14 +54,26 @@ struct Got {
 
 class Meter {
 public:
-    Meter(unsigned seconds, bool bare, std::string only, std::string json)
-        : seconds_(seconds), bare_(bare), only_(std::move(only)), json_(std::move(json)) {}
+    struct Options {
+        unsigned seconds = 5;
+        bool bare = false;
+        std::string only;
+        std::string json;
+        std::string hami;
+    };
+    explicit Meter(const Options& options)
+        : seconds_(std::max(options.seconds, 1U)),
+          bare_(options.bare),
+          only_(options.only),
+          json_(options.json),
+          hami_(options.hami) {}
 
     int run() {
         if (wanted("cap")) caps();
         if (wanted("weight")) weights();
         if (wanted("inference")) inference();
         if (wanted("kill")) killed_holder();
+        if (wanted("hami") && !hami_.empty()) beside_hami();
         if (!json_.empty()) std::ofstream(json_) << "[\n" << rows_ << "\n]\n";
         return 0;
     }
@@ -89,6 +104,7 @@ private:
         }
         environment["ALIQUOT_GUARD_NODE"] = world.directory() / container;
         if (bare) environment.erase("LD_PRELOAD");
+        if (!work.hami.empty()) set_hami(environment, work.hami, world.directory());
         char self[4096] = {};
         (void)!::readlink("/proc/self/exe", self, sizeof self - 1);
         os::Command command;
@@ -109,6 +125,16 @@ private:
         ::close(ends[1]);
         if (!process) std::_Exit(3);
         return {*std::move(process), ends[0]};
+    }
+
+    static void set_hami(std::map<std::string, std::string>& environment,
+                         const std::string& library, const fs::path& directory) {
+        environment["LD_PRELOAD"] = library;
+        environment["CUDA_DEVICE_MEMORY_LIMIT"] = "1g";
+        environment["CUDA_DEVICE_MEMORY_SHARED_CACHE"] = directory / "hami";
+        environment["LIBCUDA_LOG_LEVEL"] = "0";
+        const auto cap = environment.find("ALIQUOT_GUARD_CAP");
+        if (cap != environment.end()) environment["CUDA_DEVICE_SM_LIMIT"] = cap->second;
     }
 
     static Got finish(Running& running) {
@@ -152,9 +178,9 @@ private:
         limited.environment["ALIQUOT_GUARD_CAP"] = std::to_string(percent);
         const Got got = together({limited})[0];
         char what[128];
-        std::snprintf(what, sizeof what, "cap, %s of %u us, %u blocks, depth %u, %u x %u",
-                      work.graph ? "graphs" : "kernels", work.kernel_us, work.grid, work.depth,
-                      work.threads, work.streams);
+        std::snprintf(what, sizeof what, "%scap, %s of %u us, %u blocks, depth %u, %u x %u",
+                      work.hami.empty() ? "" : "HAMi-core, ", work.graph ? "graphs" : "kernels",
+                      work.kernel_us, work.grid, work.depth, work.threads, work.streams);
         char figures[96];
         std::snprintf(figures, sizeof figures, "%.1f %% (batch p99 %.1f ms)", got.share,
                       got.p99_ms);
@@ -179,6 +205,21 @@ private:
             cap_row({.depth = 10, .graph = true, .environment = {}}, percent);
         for (const int percent : {30, 60})
             for (const unsigned depth : {1U, 8U, 64U}) processes_row(depth, percent);
+    }
+
+    void beside_hami() {
+        std::vector<Work> works;
+        for (const unsigned threads : {1U, 4U})
+            for (const unsigned depth : {1U, 8U})
+                works.push_back({.depth = depth, .threads = threads, .environment = {}});
+        works.push_back({.kernel_us = 20, .depth = 100, .environment = {}});
+        works.push_back({.kernel_us = 10'000, .depth = 2, .environment = {}});
+        works.push_back({.grid = 1, .environment = {}});
+        for (Work& work : works) {
+            cap_row(work, 25);
+            work.hami = hami_;
+            cap_row(work, 25);
+        }
     }
 
     void processes_row(unsigned depth, int percent) {
@@ -295,34 +336,34 @@ private:
     bool bare_;
     std::string only_;
     std::string json_;
+    std::string hami_;
     std::string rows_;
 };
 
 int run_meter(int count, char** words) {
-    unsigned seconds = 5;
-    bool bare = false;
-    std::string only;
-    std::string json;
+    Meter::Options options;
     for (int i = 1; i < count; ++i) {
         const std::string word = words[i];
         const char* const value = i + 1 < count ? words[i + 1] : "";
         if (word == "--bare") {
-            bare = true;
+            options.bare = true;
             continue;
         }
         if (word == "--seconds") {
-            seconds = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
+            options.seconds = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
         } else if (word == "--only") {
-            only = value;
+            options.only = value;
         } else if (word == "--json") {
-            json = value;
+            options.json = value;
+        } else if (word == "--hami") {
+            options.hami = value;
         } else {
             std::fprintf(stderr, "guard-share-meter: '%s' is not known\n", word.c_str());
             return 2;
         }
         ++i;
     }
-    return Meter(std::max(seconds, 1U), bare, only, json).run();
+    return Meter(options).run();
 }
 
 }  // namespace

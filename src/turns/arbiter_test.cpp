@@ -28,6 +28,9 @@ enum class Kind : std::uint8_t {
     kRestless,  // the same, and says at each look that it rests
     kDead,      // takes one turn and is killed
     kReturner,  // gives its turn back the moment it has it and asks again
+    kHasty,     // says all the time that its work ends in 150 us, which it does not
+    kFalseEnd,  // the same, and then says that it has ended and asks again
+    kSilent,    // asks, and answers nothing once it has its turn
     kAnything,  // writes any number into each word, all the time
 };
 
@@ -101,6 +104,12 @@ private:
             case Kind::kDead:
                 if (one.turns == 0) ask(one);
                 return;
+            case Kind::kHasty:
+            case Kind::kFalseEnd:
+                return lie_of_an_end(one);
+            case Kind::kSilent:
+                if (!has_turn(one)) ask(one);
+                return;
             case Kind::kAnything:
                 one.wants = {.asked = random(),
                              .rests = random(),
@@ -115,6 +124,14 @@ private:
             default:
                 launch(one);
         }
+    }
+    void lie_of_an_end(Simulated& one) const {
+        constexpr std::uint64_t kSoon = 150'000;
+        const bool is_over = one.wants.busy_until_ns != 0 && now_ >= one.wants.busy_until_ns;
+        ask(one);
+        if (!has_turn(one) || is_over || one.kind == Kind::kHasty)
+            one.wants.busy_until_ns = now_ + kSoon;
+        if (has_turn(one) && is_over && one.kind == Kind::kFalseEnd) give_back(one);
     }
     void launch(Simulated& one) {
         if (now_ < one.busy_until) return;  // its kernel runs, also beyond its turn
@@ -227,7 +244,8 @@ TEST(Arbiter, RestIsNotHeldAgainstWhoeverHasTheTurn) {
 }
 
 TEST(Arbiter, WhoDoesNotGiveItsTurnBackLosesItAndPaysForIt) {
-    constexpr std::array kHostile = {Kind::kGreedy, Kind::kRestless, Kind::kReturner,
+    constexpr std::array kHostile = {Kind::kGreedy,  Kind::kRestless, Kind::kReturner,
+                                     Kind::kHasty,   Kind::kFalseEnd, Kind::kSilent,
                                      Kind::kAnything};
     for (unsigned i = 0; i < 2 * kHostile.size(); ++i) {
         World world({{.weight = 30}, {.weight = 70}, {.kind = kHostile[i / 2], .weight = 50}});

@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Attack, Attacked,
                                          Case{"scribble"}, Case{"overwrite"}, Case{"hold_locks"},
                                          Case{"hold_words"}, Case{"fork_storm"},
                                          Case{"flood_sockets"}, Case{"sit_on_sockets"},
-                                         Case{"hoard"}),
+                                         Case{"hoard"}, Case{"false_ends"}, Case{"never_answers"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

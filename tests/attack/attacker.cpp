@@ -119,6 +119,7 @@ std::vector<int> descriptors_of_sockets() {
 int main(int argc, char** argv) {
     using namespace aliquot::attack;
     std::vector<Attack> all = file_attacks();
+    for (const Attack& one : turn_attacks()) all.push_back(one);
     for (const Attack& one : hidings()) all.push_back(one);
     for (const Attack& one : baits()) all.push_back(one);
     if (argc == 3 && std::strcmp(argv[1], "attach") == 0) return attach(std::atoi(argv[2]));

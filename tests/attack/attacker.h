@@ -32,6 +32,8 @@ std::vector<Attack> file_attacks();
 /// On who watches; these hold GPU memory meanwhile: attacker_hiding.cpp.
 std::vector<Attack> hidings();
 
+/// On who has the GPU next, by lies about its own turns: attacker_turns.cpp.
+std::vector<Attack> turn_attacks();
 /// On an agent that starts: attacker_bait.cpp.
 std::vector<Attack> baits();
 

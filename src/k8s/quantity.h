@@ -23,6 +23,7 @@ public:
     static std::optional<Quantity> parse(std::string_view text);
     /// The same of a field of an object, where Kubernetes lets blanks stand before and behind.
     static std::optional<Quantity> parse_field(std::string_view text);
+    static Quantity of(Nanos nanos, Format format) { return {nanos, format}; }
 
     [[nodiscard]] Nanos nanos() const { return nanos_; }
     [[nodiscard]] Format format() const { return format_; }

@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 34> kFamilies{{
+    static constexpr std::array<Family, 35> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -19,6 +19,7 @@ std::span<const Family> families() {
         {"autoscalers", check_autoscalers},
         {"quotas", check_quotas},
         {"claims", check_claims},
+        {"claim_fields", check_claim_fields},
         {"api_versions", check_api_versions},
         {"manifests", check_manifests},
         {"metrics", check_metrics},

@@ -53,6 +53,7 @@ void check_cron(const File&, const Set&, const Facts*, Report&);           // CR
 void check_autoscalers(const File&, const Set&, const Facts*, Report&);    // HPA
 void check_quotas(const File&, const Set&, const Facts*, Report&);         // QUO, PDB
 void check_claims(const File&, const Set&, const Facts*, Report&);         // DRA
+void check_claim_fields(const File&, const Set&, const Facts*, Report&);   // DRA
 void check_api_versions(const File&, const Set&, const Facts*, Report&);   // API
 void check_manifests(const File&, const Set&, const Facts*, Report&);      // API003
 void check_metrics(const File&, const Set&, const Facts*, Report&);        // PROM

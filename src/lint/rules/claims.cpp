@@ -40,7 +40,9 @@ void check_class(const File& file, const Set& set, const Value& name, const Fact
         report.add("DRA001", name.mark, "the cluster has no DeviceClass '" + text + "'");
         return;
     }
-    static constexpr std::array<std::string_view, 9> kKnown{
+    static constexpr std::array<std::string_view, 11> kKnown{
+        "gpu.aliquot.dev",
+        "mig.aliquot.dev",
         "imex.nvidia.com",
         "gpu.nvidia.com",
         "mig.nvidia.com",
@@ -51,6 +53,12 @@ void check_class(const File& file, const Set& set, const Value& name, const Fact
         "gpu.intel.com",
         "gpu.amd.com"};
     if (std::find(kKnown.begin(), kKnown.end(), text) != kKnown.end()) return;
+    if (text == "aliquot.dev/gpu" || text == "aliquot.dev" ||
+        !nearest(text, {"gpu.aliquot.dev", "mig.aliquot.dev"}).empty()) {
+        report.add("DRA001", name.mark, "'" + text + "' is no DeviceClass of Aliquot's driver")
+            .expected("gpu.aliquot.dev or mig.aliquot.dev");
+        return;
+    }
     const bool resource = text == "nvidia.com/gpu" || text.starts_with("nvidia.com/") ||
                           text == "gpu.nvidia" || text == "nvidia.com" || text == "nvidia.com.gpu";
     if (!resource && nearest(text, {"gpu.nvidia.com", "mig.nvidia.com"}).empty()) return;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/sentence.h"
+#include "cel/parser.h"
 #include "findings/finding.h"
 #include "lint/families.h"
 #include "lint/forms.h"
@@ -12,6 +13,8 @@
 
 namespace aliquot::lint {
 namespace {
+
+constexpr std::string_view kOurDomain = "gpu.aliquot.dev";
 
 struct CelToken {
     enum class Kind { kName, kText, kNumber, kSign, kBad };
@@ -73,7 +76,7 @@ public:
         : value_(value), report_(report), tokens_(cel_tokens(value.scalar)) {}
 
     void check() {
-        if (tokens_.empty() || check_form()) return;
+        if (tokens_.empty() || check_form() || check_grammar()) return;
         for (std::size_t i = 0; i < tokens_.size(); ++i) {
             if (tokens_[i].kind != CelToken::Kind::kName) continue;
             const bool member = i > 0 && is(i - 1, ".");
@@ -97,6 +100,14 @@ private:
 
     Report::Entry add(std::string_view rule, std::string message) {
         return report_.add(rule, value_.mark, std::move(message));
+    }
+
+    /// What the language's own reader has against it; true: said. What it does not support, others may.
+    bool check_grammar() {
+        const auto read = cel::parse_nodes(value_.scalar);
+        if (read || contains(read.error().message, "not supported")) return false;
+        add("CEL001", "not CEL, at " + read.error().message);
+        return true;
     }
 
     /// Brackets, quotes, signs; true: said.
@@ -200,15 +211,21 @@ private:
         if (!is(i + 1, "[")) return;
         if (!is_kind(i + 2, CelToken::Kind::kText) || !is(i + 3, "]")) return;
         const std::string_view domain = text(i + 2);
-        const bool nvidia = domain == "gpu.nvidia.com";
         if (!check_domain(domain)) return;
-        if (!is(i + 4, ".") || !nvidia) return;
-        check_attribute(member, text(i + 5), i + 6);
+        const std::size_t name = is(i + 5, "?") ? i + 6 : i + 5;
+        if (!is(i + 4, ".") || (domain != "gpu.nvidia.com" && domain != kOurDomain)) return;
+        check_attribute(domain, member, text(name), name + 1);
     }
 
     /// A domain that nearly is NVIDIA's; false: said.
     bool check_domain(std::string_view domain) {
-        if (domain == "gpu.nvidia.com") return true;
+        if (domain == "gpu.nvidia.com" || domain == kOurDomain) return true;
+        if (domain == "aliquot.dev" || domain == "mig.aliquot.dev" ||
+            !nearest(domain, {kOurDomain}).empty()) {
+            add("CEL002", "no driver has the name '" + std::string(domain) + '\'')
+                .expected(std::string(kOurDomain));
+            return false;
+        }
         const bool wrong =
             domain == "nvidia.com/gpu" || domain == "nvidia.com" ||
             domain == "gpu.nvidia.com/gpu" || domain == "mig.nvidia.com" ||
@@ -220,7 +237,16 @@ private:
         return false;
     }
 
-    void check_attribute(std::string_view member, std::string_view name, std::size_t next) {
+    void check_attribute(std::string_view domain, std::string_view member, std::string_view name,
+                         std::size_t next) {
+        static const std::vector<std::string_view> kOurs{"type",          "uuid",
+                                                         "parentUUID",    "profile",
+                                                         "productName",   "architecture",
+                                                         "driverVersion", "cudaComputeCapability",
+                                                         "memoryMiB",     "cudaDriverVersion"};
+        static const std::vector<std::string_view> kOurCapacities{
+            "memory",   "compute",  "multiprocessors", "copyEngines",
+            "decoders", "encoders", "jpegEngines",     "ofaEngines"};
         static const std::vector<std::string_view> kAttributes{
             "type",           "uuid",
             "minor",          "index",
@@ -236,15 +262,18 @@ private:
             "memory",   "multiprocessors", "copyEngines", "decoders",
             "encoders", "jpegEngines",     "ofaEngines"};
         const bool capacity = member == "capacity";
-        const auto& known = capacity ? kCapacities : kAttributes;
-        const auto& other = capacity ? kAttributes : kCapacities;
+        const bool ours = domain == kOurDomain;
+        const auto& attributes = ours ? kOurs : kAttributes;
+        const auto& capacities = ours ? kOurCapacities : kCapacities;
+        const auto& known = capacity ? capacities : attributes;
+        const auto& other = capacity ? attributes : capacities;
         if (name.starts_with("memorySlice")) return;
         if (std::find(known.begin(), known.end(), name) == known.end()) {
             const std::string meant(nearest(name, known));
             const bool swapped = std::find(other.begin(), other.end(), name) != other.end();
             auto entry =
-                add("CEL002", "the " + std::string(capacity ? "capacity" : "attributes") +
-                                  " of gpu.nvidia.com have no '" + std::string(name) + '\'');
+                add("CEL002", "the " + std::string(capacity ? "capacity" : "attributes") + " of " +
+                                  std::string(domain) + " have no '" + std::string(name) + '\'');
             if (swapped) {
                 entry.expected(std::string(capacity ? "device.attributes" : "device.capacity"));
             } else {
@@ -277,8 +306,8 @@ private:
             return;
         }
         const bool version = name == "cudaComputeCapability" || name.ends_with("riverVersion");
-        const bool number =
-            name == "minor" || name == "index" || name == "parentIndex" || name == "parentMinor";
+        const bool number = name == "minor" || name == "index" || name == "parentIndex" ||
+                            name == "parentMinor" || name == "memoryMiB";
         const CelToken::Kind right =
             at + 1 < tokens_.size() ? tokens_[at + 1].kind : CelToken::Kind::kSign;
         if (version && compares && right != CelToken::Kind::kName &&

@@ -23,7 +23,7 @@ target_link_libraries(aliquot_grpc INTERFACE -Wl,--start-group ${archives} -Wl,-
 target_link_options(aliquot_grpc INTERFACE -Wl,--gc-sections)
 
 set(stub_sources "")
-foreach(name IN ITEMS deviceplugin podresources pluginregistration)
+foreach(name IN ITEMS deviceplugin dra dra_health dra_v1beta1 podresources pluginregistration)
   set(proto ${CMAKE_SOURCE_DIR}/api/kubelet/${name}.proto)
   set(out ${ALIQUOT_GENERATED}/api/kubelet/${name})
   add_custom_command(OUTPUT ${out}.grpc.pb.cc ${out}.grpc.pb.h

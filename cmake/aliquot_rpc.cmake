@@ -10,7 +10,7 @@ find_library(ALIQUOT_PROTOBUF NAMES libprotobuf-lite.a protobuf-lite REQUIRED)
 
 set(ALIQUOT_GENERATED ${CMAKE_BINARY_DIR}/generated)
 set(proto_sources "")
-foreach(name IN ITEMS deviceplugin podresources pluginregistration)
+foreach(name IN ITEMS deviceplugin dra dra_health dra_v1beta1 podresources pluginregistration)
   set(proto ${CMAKE_SOURCE_DIR}/api/kubelet/${name}.proto)
   set(out ${ALIQUOT_GENERATED}/api/kubelet/${name})
   add_custom_command(OUTPUT ${out}.pb.cc ${out}.pb.h

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "k8s/quantity.h"
+#include "sim/apiserver/devices.h"
 #include "sim/apiserver/strategy.h"
 
 namespace aliquot::sim::apiserver {
@@ -212,6 +213,10 @@ Outcome<Done> admit(Call& call, Value& object, const Value& old, std::string_vie
     const bool pod = call.resource->storage == "/pods" && creates && call.subresource == nullptr;
     if (pod) {
         auto admitted = admit_pod(call, object);
+        if (!admitted) return admitted;
+    }
+    if (call.resource->group == "resource.k8s.io") {
+        auto admitted = admit_devices(call, object, old);
         if (!admitted) return admitted;
     }
     auto hooked = call_mutating_webhooks(call, object, old, operation);

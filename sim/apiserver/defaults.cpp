@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/base64.h"
+#include "sim/apiserver/devices.h"
 #include "sim/apiserver/pod_defaults.h"
 #include "sim/apiserver/strategy.h"
 
@@ -308,7 +309,10 @@ const std::map<std::string_view, std::function<void(Value&)>>& table() {
         {"networking.k8s.io/networkpolicies", network_policy},
         {"scheduling.k8s.io/priorityclasses", priority_class},
         {"storage.k8s.io/storageclasses", storage_class},
-        {"discovery.k8s.io/endpointslices", endpoint_slice}};
+        {"discovery.k8s.io/endpointslices", endpoint_slice},
+        {"resource.k8s.io/resourceclaims", claim_defaults},
+        {"resource.k8s.io/resourceclaimtemplates", claim_template_defaults},
+        {"resource.k8s.io/resourceslices", slice_defaults}};
     return kTable;
 }
 

@@ -29,6 +29,7 @@ A simulated Kubernetes API server on loopback: nothing runs in it, all is lost a
   --no-service-accounts  no service account "default" in namespaces
   --service NS/NAME=ADDRESS:PORT  where a webhook's service is found (may be repeated)
   --bookmarks MS         how often watches get a bookmark (default 60000)
+  --feature-gates NAME=false  of resource.k8s.io; its fields are dropped (may be repeated)
   --help                 this text
 
 Example:
@@ -107,6 +108,9 @@ Arguments read_arguments(const std::vector<std::string>& words) {
             if (milliseconds < 1)
                 read.error = "--bookmarks: expected milliseconds, found '" + text + "'";
             options.bookmark_interval = std::chrono::milliseconds(milliseconds);
+        } else if (word == "--feature-gates") {
+            const auto gate = pair();
+            if (gate.second == "false") options.disabled_features.insert(gate.first);
         } else if (word == "--until-eof") {
             read.until_eof = true;
         } else {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct ApiServerOptions {
     std::chrono::milliseconds bookmark_interval{60'000};
     std::chrono::seconds continue_lifetime{300};
     std::string version = "v1.36.2";  // what /version says
+    /// Gates of 1.36 that are off ("DRAConsumableCapacity"): their fields are dropped without a word.
+    std::set<std::string> disabled_features;
 };
 
 }  // namespace aliquot::sim

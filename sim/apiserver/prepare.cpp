@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/number.h"
+#include "sim/apiserver/devices.h"
 #include "sim/apiserver/strategy.h"
 
 namespace aliquot::sim::apiserver {
@@ -187,6 +188,7 @@ bool updates_unconditionally(const Resource& resource) {
 void prepare_new(Call& call, Value& object) {
     const Resource& resource = *call.resource;
     if (resource.find("status") != nullptr) first_status(object, resource);
+    drop_gated_fields(call, object, Value());
     if (resource.storage == "batch/jobs") number_job(object);
     if (resource.storage == "/services") address_service(call, object);
     if (resource.storage == "/nodes") taint_node(object);
@@ -218,6 +220,7 @@ void prepare_changed(Call& call, const Value& old, Value& object) {
     if (call.subresource == nullptr && resource.find("status") != nullptr) {
         put_back(old, object, "status");
     }
+    drop_gated_fields(call, object, old);
     if (resource.storage == "/namespaces" && call.subresource == nullptr) {
         if (old.at_path("spec.finalizers").is_null()) {
             object.erase_path("spec.finalizers");

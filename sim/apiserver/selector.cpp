@@ -30,7 +30,7 @@ const std::map<std::string_view, std::vector<std::string_view>> kSelectable = {
     {"batch/jobs", {"status.successful"}},
     {"apps/replicasets", {"status.replicas"}},
     {"certificates.k8s.io/certificatesigningrequests", {"spec.signerName"}},
-    {"resource.k8s.io/resourceslices", {"spec.driver", "spec.nodeName"}}};
+    {"resource.k8s.io/resourceslices", {"spec.driver", "spec.nodeName", "spec.pool.name"}}};
 
 std::string spelled(const Value& value) {
     if (value.is_string()) return value.text();

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "k8s/quantity.h"
+#include "sim/apiserver/devices.h"
 #include "sim/apiserver/names.h"
 #include "sim/apiserver/pod_security.h"
 #include "sim/apiserver/strategy.h"
@@ -305,7 +306,9 @@ std::vector<Cause> validate_object(const Call& call, const Value& object, const 
                     one.text() + "\"}"));
         }
     }
-    if (call.resource->custom) {
+    if (call.resource->group == "resource.k8s.io") {
+        validate_devices(causes, call, object, old);
+    } else if (call.resource->custom) {
         validate_schema(causes, object, *call.resource->type, "");
     } else if (call.resource->storage == "apiextensions.k8s.io/customresourcedefinitions") {
         for (Cause& cause : validate_definition(object)) causes.push_back(std::move(cause));

@@ -59,6 +59,8 @@ Environment container_environment(const std::map<std::string, std::string>& gran
     for (const Variable& variable : variables) {
         if (variable.source == Variable::Source::kValue) {
             environment[variable.name] = expand(variable.text, environment);
+        } else if (variable.source == Variable::Source::kLiteral) {
+            environment[variable.name] = variable.text;
         } else if (const auto value = field_value(variable.text, pod)) {
             environment[variable.name] = *value;
         }

@@ -64,6 +64,7 @@ const Value* ObjectReader::find(std::string_view key) const {
 }
 
 std::string ObjectReader::path_of(std::string_view key) const {
+    if (key.empty()) return path_;
     return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
 }
 
@@ -130,6 +131,13 @@ std::map<std::string, std::string> ObjectReader::text_map(std::string_view key) 
         result[entry.first.scalar] = members.text(entry.first.scalar);
     }
     return result;
+}
+
+bool ObjectReader::boolean(std::string_view key) {
+    const Value* const value = find(key);
+    if (value == nullptr) return false;
+    if (value->kind != Value::Kind::kBool) expected(*value, path_of(key), "true or false");
+    return value->scalar == "true";
 }
 
 std::span<const Value> ObjectReader::list(std::string_view key) {

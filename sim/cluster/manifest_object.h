@@ -20,6 +20,7 @@ public:
     explicit Diagnostics(std::string file) : file_(std::move(file)) {}
     void problem(document::Mark mark, std::string message);
     void note(document::Mark mark, std::string message);
+    [[nodiscard]] const std::string& file() const { return file_; }
 
     std::vector<Remark> problems;
     std::vector<Remark> notes;
@@ -51,6 +52,8 @@ public:
                                         std::int64_t most);
     std::vector<std::string> texts(std::string_view key);
     std::map<std::string, std::string> text_map(std::string_view key);
+    /// false when it is absent.
+    bool boolean(std::string_view key);
     std::span<const document::Value> list(std::string_view key);
     /// nullptr when it is absent or not a mapping.
     const document::Value* mapping(std::string_view key);

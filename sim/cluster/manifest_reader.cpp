@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <set>
 
+#include "base/nearest_word.h"
+#include "base/sentence.h"
 #include "document/yaml.h"
-#include "sim/cluster/affinity.h"
+#include "sim/cluster/configuration.h"
 #include "sim/cluster/controller.h"
 #include "sim/cluster/manifest_object.h"
 
@@ -29,35 +30,14 @@ constexpr auto kWorkloads =
                              {"DaemonSet", "apps/v1", WorkloadKind::kDaemonSet},
                              {"Job", "batch/v1", WorkloadKind::kJob}});
 
-// Kinds that belong beside a workload and have no effect on one node without a cluster.
-constexpr auto kAccepted = std::to_array<std::string_view>({"ClusterRole",
-                                                            "ClusterRoleBinding",
-                                                            "ConfigMap",
-                                                            "CronJob",
-                                                            "Endpoints",
-                                                            "HorizontalPodAutoscaler",
-                                                            "Ingress",
-                                                            "LimitRange",
-                                                            "Namespace",
-                                                            "NetworkPolicy",
-                                                            "PersistentVolume",
-                                                            "PersistentVolumeClaim",
-                                                            "PodDisruptionBudget",
-                                                            "PriorityClass",
-                                                            "ResourceQuota",
-                                                            "Role",
-                                                            "RoleBinding",
-                                                            "RuntimeClass",
-                                                            "Secret",
-                                                            "Service",
-                                                            "ServiceAccount",
-                                                            "ServiceMonitor",
-                                                            "StorageClass"});
+constexpr auto kWorkloadKinds = std::to_array<std::string_view>(
+    {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "List"});
 
 class ManifestReader {
 public:
-    ManifestReader(const std::string& file, bool has_config, Manifests& result)
-        : has_config_(has_config), result_(result), report_(file) {}
+    ManifestReader(const std::string& file, bool has_config, Manifests& result,
+                   Configuration& configuration)
+        : has_config_(has_config), result_(result), configuration_(configuration), report_(file) {}
 
     void read(const std::string& text) {
         const document::Stream stream = document::parse_yaml(text);
@@ -101,26 +81,52 @@ private:
             for (const Value& item : object.list("items")) read_object(item, depth + 1);
             return;
         }
+        if (is_test_hook(object)) {
+            report_.note(object.mark_of("kind"), kind + " " + name_of(object) +
+                                                     "is a test hook of a Helm chart and not run");
+            return;
+        }
         const auto* const known = std::ranges::find(kWorkloads, kind, &KindName::kind);
-        if (known != kWorkloads.end()) {
-            if (known->api_version != api_version) {
-                object.complain("apiVersion", "'" + api_version + "' has no kind " + kind +
-                                                  "; use '" + std::string(known->api_version) +
-                                                  "'");
-            }
-            Workload workload = read_workload(report_, node, known->workload);
-            check_unique(object, workload, kind);
-            result_.workloads.push_back(std::move(workload));
+        if (known == kWorkloads.end()) {
+            read_other(object, node, kind);
             return;
         }
-        if (std::ranges::find(kAccepted, kind) != kAccepted.end()) {
-            report_.note(object.mark_of("kind"),
-                         kind + " " + name_of(object) + "is accepted and has no effect here");
+        if (known->api_version != api_version) {
+            object.complain("apiVersion", "'" + api_version + "' has no kind " + kind + "; use '" +
+                                              std::string(known->api_version) + "'");
+        }
+        Workload workload = read_workload(report_, node, known->workload);
+        check_unique(object, workload, kind);
+        result_.workloads.push_back(std::move(workload));
+    }
+
+    void read_other(ObjectReader& object, const Value& node, const std::string& kind) {
+        if (kind == "ConfigMap" || kind == "Secret") {
+            configuration_.add(
+                report_, node,
+                kind == "Secret" ? ConfigurationKind::kSecret : ConfigurationKind::kConfigMap);
             return;
         }
-        object.complain("kind", "'" + kind +
-                                    "' is not run here: Pod, Deployment, ReplicaSet, StatefulSet, "
-                                    "DaemonSet, Job or a List of them");
+        const std::string_view near = nearest_word(kind, kWorkloadKinds);
+        const std::string api_version = object.text("apiVersion");
+        // PodGroup of scheduling.k8s.io is near to Pod, and not meant.
+        if (!near.empty() && (api_version == "v1" || api_version.starts_with("apps/") ||
+                              api_version.starts_with("batch/"))) {
+            object.complain("kind", "'" + kind + "' is not known" + did_you_mean(near));
+            return;
+        }
+        report_.note(object.mark_of("kind"),
+                     kind + " " + name_of(object) + "is accepted and has no effect here");
+    }
+
+    /// "helm.sh/hook: test": what `helm test` runs, and `helm install` does not.
+    static bool is_test_hook(ObjectReader& object) {
+        const Value* const metadata = object.mapping("metadata");
+        const Value* const annotations =
+            metadata == nullptr ? nullptr : metadata->find("annotations");
+        const Value* const hook =
+            annotations == nullptr ? nullptr : annotations->find("helm.sh/hook");
+        return hook != nullptr && hook->scalar.starts_with("test");
     }
 
     std::string name_of(ObjectReader& object) {
@@ -144,6 +150,7 @@ private:
 
     bool has_config_;
     Manifests& result_;
+    Configuration& configuration_;
     Diagnostics report_;
 };
 
@@ -151,9 +158,11 @@ private:
 
 Manifests read_manifests(std::span<const ManifestText> texts, bool has_config) {
     Manifests result;
+    Configuration configuration;
     for (const ManifestText& text : texts) {
-        ManifestReader(text.file, has_config, result).read(text.text);
+        ManifestReader(text.file, has_config, result, configuration).read(text.text);
     }
+    configuration.resolve(result.workloads, result.problems, result.notes);
     return result;
 }
 

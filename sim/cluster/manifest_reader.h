@@ -21,12 +21,12 @@ struct Manifests {
 };
 
 /// Reads Kubernetes manifests: Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job and List,
-/// several documents to a text. Other well-known kinds get a note. What the API server would refuse
-/// is a problem. Never throws.
+/// several documents to a text. What their variables take from ConfigMaps and Secrets is put in. Other
+/// kinds and the test hooks of Helm charts get a note. What the API server would refuse is a problem.
+/// Never throws.
 ///
 /// has_config   a sharing configuration among them is passed over with a note; else it is a
-/// problem:
-///              it was meant to be given as such
+///              problem: it was meant to be given as such
 Manifests read_manifests(std::span<const ManifestText> texts, bool has_config);
 
 }  // namespace aliquot::sim::cluster

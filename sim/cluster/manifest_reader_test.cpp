@@ -43,8 +43,11 @@ void print(std::ostream& out, const char* role, const Container& container) {
     for (const std::string& word : container.command) out << " command=" << word;
     for (const std::string& word : container.args) out << " arg=" << word;
     for (const Variable& variable : container.variables) {
-        const bool value = variable.source == Variable::Source::kValue;
-        out << (value ? " env=" : " env-field=") << variable.name << "=" << variable.text;
+        using Source = Variable::Source;
+        out << (variable.source == Source::kValue   ? " env="
+                : variable.source == Source::kField ? " env-field="
+                                                    : " env-literal=")
+            << variable.name << "=" << variable.text;
     }
     for (const auto& device : container.devices) {
         out << " device=" << device.first << ":" << device.second;

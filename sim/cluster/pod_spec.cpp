@@ -85,6 +85,10 @@ constexpr auto kContainerFields = std::to_array<std::string_view>({"args",
 constexpr auto kEnvFields = std::to_array<std::string_view>({"name", "value", "valueFrom"});
 constexpr auto kValueFromFields = std::to_array<std::string_view>(
     {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"});
+constexpr auto kEnvFromFields =
+    std::to_array<std::string_view>({"configMapRef", "prefix", "secretRef"});
+constexpr auto kKeyRefFields = std::to_array<std::string_view>({"key", "name", "optional"});
+constexpr auto kObjectRefFields = std::to_array<std::string_view>({"name", "optional"});
 constexpr auto kFieldRefFields = std::to_array<std::string_view>({"apiVersion", "fieldPath"});
 constexpr auto kMountFields =
     std::to_array<std::string_view>({"mountPath", "mountPropagation", "name", "readOnly",
@@ -172,7 +176,7 @@ private:
     }
 
     std::vector<Variable> read_variables(ObjectReader& container) {
-        std::vector<Variable> variables;
+        std::vector<Variable> variables = read_env_from(container);
         const auto nodes = container.list("env");
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             ObjectReader object(report_, nodes[i],
@@ -187,20 +191,54 @@ private:
                     object.complain("valueFrom", "must not be there together with a value");
                 }
                 variable = read_reference(object, std::move(variable.name));
-                if (variable.text.empty()) continue;
+                if (variable.text.empty() && variable.source == Variable::Source::kField) continue;
             }
             variables.push_back(std::move(variable));
-        }
-        if (!container.list("envFrom").empty()) {
-            report_.note(
-                container.mark_of("envFrom"),
-                container.path_of("envFrom") +
-                    ": ConfigMaps and Secrets are not read here; nothing is set from them");
         }
         return variables;
     }
 
-    /// A variable with valueFrom; without text when it cannot be had here.
+    /// What env overrides: every key of ConfigMaps and Secrets.
+    std::vector<Variable> read_env_from(ObjectReader& container) {
+        std::vector<Variable> variables;
+        const auto nodes = container.list("envFrom");
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            ObjectReader object(report_, nodes[i],
+                                container.path_of("envFrom") + "[" + std::to_string(i) + "]",
+                                kEnvFromFields);
+            Variable variable{.name = object.text("prefix"),
+                              .source = Variable::Source::kReference};
+            if (object.has("configMapRef") == object.has("secretRef")) {
+                object.complain("", "must have exactly one of configMapRef and secretRef");
+                continue;
+            }
+            variable.reference =
+                object.has("configMapRef")
+                    ? configuration(object, "configMapRef", ConfigurationKind::kConfigMap)
+                    : configuration(object, "secretRef", ConfigurationKind::kSecret);
+            variables.push_back(std::move(variable));
+        }
+        return variables;
+    }
+
+    /// configMapKeyRef, secretKeyRef, configMapRef or secretRef of `from`.
+    ConfigurationReference configuration(ObjectReader& from, std::string_view field,
+                                         ConfigurationKind kind) {
+        ConfigurationReference reference{.kind = kind};
+        const Value* const node = from.mapping(field);
+        if (node == nullptr) return reference;
+        const bool one_key = field.ends_with("KeyRef");
+        ObjectReader object(report_, *node, from.path_of(field),
+                            one_key ? std::span<const std::string_view>(kKeyRefFields)
+                                    : std::span<const std::string_view>(kObjectRefFields));
+        reference.object = object.required_text("name");
+        if (one_key) reference.key = object.required_text("key");
+        if (object.boolean("optional")) reference.presence = Presence::kOptional;
+        reference.place = {report_.file(), node->mark, from.path_of(field)};
+        return reference;
+    }
+
+    /// A variable with valueFrom; of a field without text when it cannot be had here.
     Variable read_reference(ObjectReader& object, std::string name) {
         Variable variable{.name = std::move(name), .source = Variable::Source::kField};
         const Value* const source = object.mapping("valueFrom");
@@ -210,10 +248,17 @@ private:
             from.complain("", "must have exactly one source");
             return variable;
         }
-        const Value* const field = from.mapping("fieldRef");
-        if (field != nullptr) {
+        if (const Value* const field = from.mapping("fieldRef")) {
             ObjectReader reference(report_, *field, from.path_of("fieldRef"), kFieldRefFields);
             variable.text = reference.required_text("fieldPath");
+            return variable;
+        }
+        for (const auto kind : {ConfigurationKind::kConfigMap, ConfigurationKind::kSecret}) {
+            const std::string_view key =
+                kind == ConfigurationKind::kSecret ? "secretKeyRef" : "configMapKeyRef";
+            if (!from.has(key)) continue;
+            variable.source = Variable::Source::kReference;
+            variable.reference = configuration(from, key, kind);
             return variable;
         }
         report_.note(source->mark, object.path_of("valueFrom") + ": " +

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "sim/kubelet/claim_drivers.h"
 #include "sim/kubelet/devices.h"
 #include "sim/kubelet/plugin_watcher.h"
 #include "sim/kubelet/pod_resources_server.h"
@@ -22,7 +23,10 @@ std::string parent_of(const std::string& path) {
 class Kubelet::Implementation {
 public:
     Implementation(const os::Root& root, KubeletOptions options)
-        : root_(root), options_(std::move(options)), devices(root_, options_) {}
+        : root_(root),
+          options_(std::move(options)),
+          devices(root_, options_),
+          claims(options_.claim_timeout) {}
 
     Result<Done> start() {
         const std::lock_guard lock(mutex_);
@@ -73,22 +77,42 @@ private:
 
         auto watcher = PluginWatcher::start(
             root_, options_.plugins_registry, options_.reconcile_interval,
-            {.validate =
-                 [this](const std::string& name, const std::vector<std::string>& versions) {
-                     return devices.validate(name, versions);
-                 },
-             .connect =
-                 [this](const std::string& name, const std::string& socket,
-                        const Stopped& stopped) {
-                     return devices.connect(name, socket, options_.dial_timeout, stopped);
-                 },
-             .disconnect = [this](const std::string& name) { devices.disconnect(name); }});
+            {{"DevicePlugin", device_handler()}, {"DRAPlugin", claim_handler()}});
         if (!watcher) return std::move(watcher).error();
         watcher_ = *std::move(watcher);
         return Done{};
     }
 
+    PluginWatcher::Handler device_handler() {
+        return {
+            .validate =
+                [this](const std::string& name, const std::vector<std::string>& versions) {
+                    return devices.validate(name, versions);
+                },
+            .connect =
+                [this](const std::string& name, const std::string& socket, const Stopped& stopped) {
+                    return devices.connect(name, socket, options_.dial_timeout, stopped);
+                },
+            .disconnect = [this](const std::string& name,
+                                 const std::string&) { devices.disconnect(name); }};
+    }
+
+    PluginWatcher::Handler claim_handler() {
+        return {
+            .validate =
+                [this](const std::string& name, const std::vector<std::string>& versions) {
+                    return claims.validate(name, versions);
+                },
+            .connect =
+                [this](const std::string& name, const std::string& socket, const Stopped& stopped) {
+                    return claims.connect(name, socket, options_.dial_timeout, stopped);
+                },
+            .disconnect = [this](const std::string& name,
+                                 const std::string& socket) { claims.disconnect(name, socket); }};
+    }
+
     void end() {
+        claims.stop();
         devices.stop();  // first: it breaks the calls that the servers would wait for
         watcher_.reset();
         registration_.reset();
@@ -100,6 +124,7 @@ private:
 
 public:
     Devices devices;
+    ClaimDrivers claims;
 
 private:
     std::mutex mutex_;  // of start and stop
@@ -139,6 +164,16 @@ bool Kubelet::wait_allocatable(const std::string& resource, unsigned count,
 }
 std::map<std::string, std::string> Kubelet::holders() const {
     return implementation_->devices.holders();
+}
+Result<std::vector<PreparedDevice>> Kubelet::prepare_claims(
+    const std::string& uid, const std::vector<ClaimReference>& claims) {
+    return implementation_->claims.prepare(uid, claims);
+}
+Result<Done> Kubelet::unprepare_claims(const std::string& uid) {
+    return implementation_->claims.unprepare(uid);
+}
+std::vector<std::string> Kubelet::claim_drivers() const {
+    return implementation_->claims.drivers();
 }
 std::uint64_t Kubelet::registrations() const { return implementation_->devices.registrations(); }
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "grant/grant.h"
 #include "os/root.h"
+#include "sim/kubelet/pod_claims.h"
 
 /// The other side of the sockets: kubelet's device manager and PodResources server, as kubelet 1.32
 /// to 1.36 behave. Used by tests, by the benchmarks and by `aliquot up`.
@@ -29,6 +30,8 @@ struct KubeletOptions {
     std::chrono::milliseconds reconcile_interval{1000};  // looks at plugins_registry
     /// For Allocate and GetPreferredAllocation. kubelet sets none; ours lets a test end.
     std::chrono::milliseconds call_timeout{60'000};
+    /// For NodePrepareResources and NodeUnprepareResources: kubelet's 45 s.
+    std::chrono::milliseconds claim_timeout{45'000};
     /// When a stream ends, kubelet looks up its client by the resource's name: it may then close
     /// the client that has just replaced the one that ended. False: a kubelet without that race.
     bool reproduce_registration_race = true;
@@ -104,6 +107,17 @@ public:
     /// All pods of this node are admitted: frees the devices of pods that only the checkpoint knows
     /// (they ended while kubelet was away).
     void forget_unknown_pods();
+
+    /// What kubelet does for the claims of a pod before it makes the sandbox: each driver is called once,
+    /// with those of its claims that no earlier pod has had prepared since kubelet's start. The caller has
+    /// looked that the pod is in reservedFor.
+    /// errors   kUnavailable: a driver is not registered or refused, in kubelet's words; asked again later
+    Result<std::vector<PreparedDevice>> prepare_claims(const std::string& uid,
+                                                       const std::vector<ClaimReference>& claims);
+    /// After the last container of a pod: unprepares those that no other pod uses. An error: again later.
+    Result<Done> unprepare_claims(const std::string& uid);
+    /// The drivers of claims that are registered, sorted.
+    [[nodiscard]] std::vector<std::string> claim_drivers() const;
 
     [[nodiscard]] std::map<std::string, ResourceView> resources() const;
 

@@ -46,8 +46,8 @@ Result<Done> notify(Stub& stub, const std::string& problem) {
 
 class PluginWatcher::Implementation {
 public:
-    Implementation(const os::Root& root, std::string directory, Handler handler)
-        : root_(root), directory_(std::move(directory)), handler_(std::move(handler)) {}
+    Implementation(const os::Root& root, std::string directory, Handlers handlers)
+        : root_(root), directory_(std::move(directory)), handlers_(std::move(handlers)) {}
     ~Implementation() {
         thread.request_stop();
         if (thread.joinable()) thread.join();
@@ -66,6 +66,8 @@ private:
     struct Registered {
         Identity identity;
         std::string name;
+        std::string endpoint;
+        const Handler* handler = nullptr;
     };
     struct Failure {
         Identity identity;
@@ -82,9 +84,9 @@ private:
                 ++entry;
                 continue;
             }
-            const std::string name = entry->second.name;
+            const Registered gone = entry->second;
             entry = registered_.erase(entry);
-            handler_.disconnect(name);
+            gone.handler->disconnect(gone.name, gone.endpoint);
         }
         std::erase_if(failures_, [&](const auto& item) { return !wanted.contains(item.first); });
         for (const auto& [path, identity] : wanted) {
@@ -145,18 +147,23 @@ private:
             return failed("failed to get plugin info using RPC GetInfo at socket " + socket +
                           ", err: " + rpc_text(status));
         }
-        if (info.type() != "DevicePlugin") {
+        const auto handler = handlers_.find(info.type());
+        if (handler == handlers_.end()) {
             return refuse(*stub, "no handler registered for plugin type: " + info.type() +
                                      " at socket " + socket);
         }
         const auto& versions = info.supported_versions();
-        const auto valid = handler_.validate(info.name(), {versions.begin(), versions.end()});
+        const auto valid =
+            handler->second.validate(info.name(), {versions.begin(), versions.end()});
         if (!valid) {
             return refuse(*stub, "plugin validation failed with err: " + valid.error().message);
         }
         const std::string endpoint = info.endpoint().empty() ? socket : resolve(info.endpoint());
-        registered_[path] = {.identity = identity, .name = info.name()};
-        const auto connected = handler_.connect(info.name(), endpoint, stopped);
+        registered_[path] = {.identity = identity,
+                             .name = info.name(),
+                             .endpoint = endpoint,
+                             .handler = &handler->second};
+        const auto connected = handler->second.connect(info.name(), endpoint, stopped);
         if (!connected) {
             registered_.erase(path);
             return refuse(*stub,
@@ -164,7 +171,7 @@ private:
         }
         if (auto told = notify(*stub, ""); !told) {
             registered_.erase(path);
-            handler_.disconnect(info.name());
+            handler->second.disconnect(info.name(), endpoint);
             return told;
         }
         return Done{};
@@ -185,7 +192,7 @@ private:
 
     const os::Root root_;
     const std::string directory_;
-    const Handler handler_;
+    const Handlers handlers_;
     std::map<std::string, Registered> registered_;  // by host path of the socket
     std::map<std::string, Failure> failures_;
 };
@@ -197,9 +204,9 @@ PluginWatcher::~PluginWatcher() = default;
 Result<std::unique_ptr<PluginWatcher>> PluginWatcher::start(const os::Root& root,
                                                             const std::string& directory,
                                                             std::chrono::milliseconds interval,
-                                                            Handler handler) {
+                                                            Handlers handlers) {
     if (auto made = root.make_directories(directory); !made) return std::move(made).error();
-    auto implementation = std::make_unique<Implementation>(root, directory, std::move(handler));
+    auto implementation = std::make_unique<Implementation>(root, directory, std::move(handlers));
     implementation->thread =
         std::jthread([target = implementation.get(), interval](const std::stop_token& stop) {
             target->run(stop, interval);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,14 +29,16 @@ public:
         std::function<Result<Done>(const std::string& name, const std::string& socket,
                                    const Stopped& stopped)>
             connect;
-        std::function<void(const std::string& name)> disconnect;
+        std::function<void(const std::string& name, const std::string& socket)> disconnect;
     };
+    /// By the type that a plugin says it is of: "DevicePlugin", "DRAPlugin".
+    using Handlers = std::map<std::string, Handler>;
 
     /// errors   kPermission: the directory cannot be made
     static Result<std::unique_ptr<PluginWatcher>> start(const os::Root& root,
                                                         const std::string& directory,
                                                         std::chrono::milliseconds interval,
-                                                        Handler handler);
+                                                        Handlers handlers);
     ~PluginWatcher();  // registered plugins stay so
 
 private:

@@ -165,9 +165,13 @@ Reply StubApi::list(const Place& place) {
 }
 
 Reply StubApi::store(const Place& place, const std::string& body, bool must_be_new) {
-    const Json object = Json::parse(body);
+    Json object = Json::parse(body);
     ObjectKey key = place.key;
-    if (key.name.empty()) key.name = object["metadata"].value("name", "");
+    Json& metadata = object["metadata"];
+    if (metadata.contains("generateName") && !metadata.contains("name")) {
+        metadata["name"] = metadata.value("generateName", "") + std::to_string(version_ + 1);
+    }
+    if (key.name.empty()) key.name = metadata.value("name", "");
     Collection& objects = collections_[place.collection];
     const auto found = objects.find(key);
     if (must_be_new && found != objects.end()) return refuse(409, "AlreadyExists");
@@ -177,7 +181,7 @@ Reply StubApi::store(const Place& place, const std::string& body, bool must_be_n
         return refuse(409, "Conflict");
     }
     return {.status = must_be_new ? 201 : 200,
-            .body = keep(place.collection, key, body, must_be_new ? "ADDED" : "MODIFIED")};
+            .body = keep(place.collection, key, object.dump(), must_be_new ? "ADDED" : "MODIFIED")};
 }
 
 namespace {

@@ -15,6 +15,9 @@
 namespace aliquot::kubelet {
 namespace {
 
+/// "a-0" of "k8s.gpu.example.com/claim=a-0".
+std::string name_of_cdi(const std::string& id) { return id.substr(id.find('=') + 1); }
+
 constexpr std::size_t kPodResourcesBytes = 16 << 20;  // what kubelet itself sends at most
 
 }  // namespace
@@ -53,22 +56,33 @@ private:
 };
 
 std::vector<Holder> holders_in(const v1::ListPodResourcesResponse& response) {
-    using Key = std::tuple<std::string, std::string, std::string, std::string>;
+    using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
     std::map<Key, std::set<std::string>> holders;
     for (const auto& pod : response.pod_resources())
-        for (const auto& container : pod.containers())
+        for (const auto& container : pod.containers()) {
             for (const auto& devices : container.devices()) {
                 if (devices.device_ids().empty()) continue;
-                auto& ids = holders[{pod.namespace_(), pod.name(), container.name(),
-                                     devices.resource_name()}];
+                auto& ids = holders[{
+                    pod.namespace_(), pod.name(), container.name(), devices.resource_name(), {}}];
                 ids.insert(devices.device_ids().begin(), devices.device_ids().end());
             }
+            for (const auto& claim : container.dynamic_resources()) {
+                for (const auto& one : claim.claim_resources()) {
+                    for (const auto& device : one.cdi_devices()) {
+                        holders[{pod.namespace_(), pod.name(), container.name(), one.driver_name(),
+                                 claim.claim_name()}]
+                            .insert(name_of_cdi(device.name()));
+                    }
+                }
+            }
+        }
 
     std::vector<Holder> sorted;
     sorted.reserve(holders.size());
     for (const auto& [key, ids] : holders) {
-        const auto& [pod_namespace, pod, container, resource] = key;
-        sorted.push_back({pod_namespace, pod, container, resource, {ids.begin(), ids.end()}});
+        const auto& [pod_namespace, pod, container, resource, claim] = key;
+        sorted.push_back(
+            {pod_namespace, pod, container, resource, {ids.begin(), ids.end()}, claim});
     }
     return sorted;
 }

@@ -12,13 +12,15 @@
 
 namespace aliquot::kubelet {
 
-/// A container that holds devices, as kubelet's PodResources API tells it.
+/// A container that holds devices, as kubelet's PodResources API tells it. Of a ResourceClaim: its driver is the
+/// resource, and the names of its CDI devices are the ids.
 struct Holder {
     std::string pod_namespace;
     std::string pod;
     std::string container;
     std::string resource;
     std::vector<std::string> ids;  // sorted, each once (kubelet repeats an id per NUMA node)
+    std::string claim{};           // the name of the ResourceClaim; empty: by a device plugin
     friend bool operator==(const Holder&, const Holder&) = default;
 };
 

@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/service.h"
 
-#include <memory>
-#include <string_view>
 #include <utility>
 
 #include "api/kubelet/deviceplugin.pb.h"
 #include "api/kubelet/pluginregistration.pb.h"
 #include "base/log.h"
-#include "kubelet/message.h"
 #include "kubelet/to_proto.h"
+#include "kubelet/unary.h"
 
 namespace aliquot::kubelet {
 namespace {
-
-/// A method of generated messages. It keeps its request, so that a call with 800 ids does not
-/// allocate 800 strings each time; an unusually large one is given back.
-template <class Request, class Response, class Answer>
-rpc::Unary unary(Answer answer) {
-    constexpr std::size_t kKeptBytes = 256 << 10;
-    return [request = std::make_shared<Request>(), answer = std::move(answer)](
-               std::string_view bytes, std::string& out) -> rpc::Status {
-        if (!parse(bytes, *request))
-            return {rpc::Code::kInternal, "the request is no " + request->GetTypeName()};
-        Response response;
-        auto status = answer(*request, response);
-        if (bytes.size() > kKeptBytes) *request = Request();
-        if (status.ok() && !response.SerializeToString(&out))
-            return {rpc::Code::kInternal, "the answer cannot be written"};
-        return status;
-    };
-}
 
 rpc::Status allocate_all(const std::string& resource, Decider& decider, ServiceEvents& events,
                          const v1beta1::AllocateRequest& request,

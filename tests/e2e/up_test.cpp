@@ -281,7 +281,9 @@ std::set<pid_t> processes_with(const std::string& word) {
     for (const auto& entry : fs::directory_iterator("/proc", problem)) {
         const std::string name = entry.path().filename();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        if (read(entry.path() / "cmdline").find(word) != std::string::npos) {
+        std::ifstream file(entry.path() / "cmdline");
+        std::string line;  // empty where the process has ended meanwhile
+        if (std::getline(file, line) && line.find(word) != std::string::npos) {
             pids.insert(std::stoi(name));
         }
     }

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <optional>
 
+#include "agent/claim_service.h"
 #include "agent/clean_up.h"
 #include "agent/cluster.h"
 #include "agent/configuration.h"
@@ -18,6 +19,7 @@
 #include "agent/pages.h"
 #include "agent/paths.h"
 #include "agent/privileges.h"
+#include "agent/region_holder.h"
 #include "agent/serving.h"
 #include "agent/settings.h"
 #include "agent/signals.h"
@@ -78,6 +80,9 @@ public:
     /// Privileges, signals, the API server, the configuration. kOk, or the code to end with; why is
     /// said.
     int begin() {
+        if (options_.claims.mode != ClaimOptions::Mode::kOff && !options_.cluster.wanted()) {
+            return complain(kBadConfig, "--dra: claims are read from the API server; --cluster=on");
+        }
         const int code = options_.cluster.wanted() ? begin_in_cluster() : begin_alone();
         if (code != kOk || loaded_) return code;
         const ReadSource& read = configuration_->pending();
@@ -106,6 +111,7 @@ public:
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         RecentGrants grants;
         const auto placement = make_placement(telemetry);
+        const auto claims = make_claims(guard);
         Serving serving =
             make_serving(guard, grants, placement == nullptr ? nullptr : &placement->plans());
         Pages pages({.root = root_,
@@ -144,7 +150,8 @@ public:
                   .board = board_,
                   .served = served,
                   .cluster = cluster_.link.get(),
-                  .placement = placement.get()})
+                  .placement = placement.get(),
+                  .claims = claims.get()})
             .run();
         return kOk;
     }
@@ -198,7 +205,7 @@ private:
         return {root_,
                 clock_,
                 {.meters = meters,
-                 .holders = [&pods](auto timeout) { return pods.list(timeout); },
+                 .holders = [&pods](auto timeout) { return by_devices(pods.list(timeout)); },
                  .observations = observer.observations()},
                 options_.telemetry};
     }
@@ -234,6 +241,15 @@ private:
                 .holders = [&telemetry] { return telemetry.holders(); },
                 .tell = [&link = *cluster_.link](
                             std::string granted) { link.tell_granted(std::move(granted)); }});
+    }
+
+    std::unique_ptr<ClaimService> make_claims(GuardLink& guard) const {
+        const bool served = options_.claims.mode != ClaimOptions::Mode::kOff;
+        if (!served && !ClaimService::has_left(root_)) return nullptr;
+        return std::make_unique<ClaimService>(
+            ClaimService::Sources{
+                .root = root_, .api = cluster_.api.get(), .node = cluster_.name, .guard = guard},
+            options_);
     }
 
     Serving make_serving(GuardLink& guard, RecentGrants& grants, PlannedGrants* plans) const {

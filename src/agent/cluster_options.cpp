@@ -62,6 +62,16 @@ void add_placement(Reader& reader, ClusterOptions& cluster) {
                    cluster.placement);
 }
 
+const Words<ClaimOptions::Mode>& claim_modes() {
+    using Claims = ClaimOptions::Mode;
+    static const Words<Claims> words{{"off", Claims::kOff},
+                                     {"auto", Claims::kAuto},
+                                     {"whole", Claims::kWhole},
+                                     {"fixed", Claims::kFixed},
+                                     {"consumable", Claims::kConsumable}};
+    return words;
+}
+
 void add_mig(Reader& reader, ClusterOptions& cluster) {
     reader.boolean("--mig", "cut GPUs as the node's label nvidia.com/mig.config says", cluster.mig);
     reader.text("--mig-config-map", {},
@@ -84,6 +94,17 @@ void add_mig(Reader& reader, ClusterOptions& cluster) {
 }
 
 }  // namespace
+
+void add_claim_options(Reader& reader, ClaimOptions& claims) {
+    choice(reader, "--dra", {"ALIQUOT_DRA"},
+           "hand out GPUs by ResourceClaims instead of extended resources: off (default), whole "
+           "GPUs, fixed (the configured shares), consumable (shares of any size; Kubernetes 1.36), "
+           "auto (consumable where the API server keeps it, else fixed)",
+           claim_modes(), claims.mode);
+    reader.text("--pod-uid", {"POD_UID"},
+                "of this agent: two of them may serve claims during a rolling update",
+                claims.pod_uid);
+}
 
 void add_cluster_options(Reader& reader, ClusterOptions& cluster) {
     choice(reader, "--cluster", {"ALIQUOT_CLUSTER"},

@@ -114,4 +114,15 @@ Result<Done> GuardLink::complete(const std::string& resource, std::span<const st
     return Error{ErrorCode::kUnavailable, message};
 }
 
+Result<Done> GuardLink::release(const std::string& resource, const std::string& prefix) {
+    for (const guard_region::Record& record : regions_.list()) {
+        if (record.resource != resource || record.device_ids.empty() ||
+            !record.device_ids.front().starts_with(prefix)) {
+            continue;
+        }
+        if (auto removed = regions_.remove(record.id); !removed) return removed;
+    }
+    return Done{};
+}
+
 }  // namespace aliquot::agent

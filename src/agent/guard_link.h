@@ -53,6 +53,9 @@ public:
     Result<Done> complete(const std::string& resource, std::span<const std::string> ids,
                           grant::Grant& grant);
 
+    /// Takes away the regions that complete() made for ids that begin with `prefix`. Nothing to take is success.
+    Result<Done> release(const std::string& resource, const std::string& prefix);
+
 private:
     Result<Done> make_region(const std::string& resource, std::span<const std::string> ids,
                              grant::Grant& grant);

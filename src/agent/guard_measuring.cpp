@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "agent/region_holder.h"
 #include "base/log.h"
 #include "k8s/memory_amount.h"
 
@@ -325,7 +326,7 @@ bool GuardMeasuring::name_holders() {
     for (auto& named : tracked_) {
         Tracked& tracked = named.second;
         const auto holder = std::ranges::find_if(*holders, [&](const kubelet::Holder& one) {
-            return one.resource == tracked.record.resource && one.ids == tracked.record.device_ids;
+            return one.resource == tracked.record.resource && holds(one.ids, tracked.record);
         });
         if (holder == holders->end()) continue;
         // Of several with the same devices the newest is meant: kubelet gives them anew only when
@@ -360,7 +361,14 @@ void GuardMeasuring::collect() {
     if (!name_holders() || !due) return;
     next_collection_ = now + options_.between_collections;
     std::set<std::string> idle;
+    std::set<std::string> present;
+    for (const auto& record : parts_.regions.list()) present.insert(record.id);
     for (const auto& [id, tracked] : tracked_) {
+        // Who prepares a claim unprepares it, and takes its region away then.
+        if (is_claim(tracked.record)) {
+            if (!present.contains(id)) idle.insert(id);
+            continue;
+        }
         if (now - tracked.last_held >= options_.grace &&
             !(tracked.ledger && tracked.ledger->held()))
             idle.insert(id);

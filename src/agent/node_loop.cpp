@@ -117,10 +117,14 @@ Result<sharing::Offer> NodeLoop::decide(const gpu::Inventory& inventory) {
 }
 
 bool NodeLoop::reconcile() {
-    const gpu::Inventory inventory = offerable(*seen_.value);
+    gpu::Inventory inventory = offerable(*seen_.value);
+    if (parts_.claims != nullptr && !serves_claims()) {
+        inventory = without_claimed(std::move(inventory), parts_.claims->held());
+    }
     const auto wanted = decide(inventory);
     if (!wanted) return false;
-    auto round = rollout_.begin(*wanted, inventory);
+    // Where claims are served kubelet is offered nothing but what pods hold until they end.
+    auto round = rollout_.begin(serves_claims() ? sharing::Offer{} : *wanted, inventory);
     if (!round) return false;
     sharing::Offer& offer = round->offer;
     // While the driver has told of no GPU yet, nothing is known of what an earlier agent has left.
@@ -133,20 +137,29 @@ bool NodeLoop::reconcile() {
     parts_.telemetry.apply(offer);
     if (parts_.placement != nullptr) parts_.placement->apply(offer);
     // Failures are logged where they arise; the next round tries again.
-    const bool done = parts_.serving.apply(settings, offer, inventory).ok();
+    bool done = parts_.serving.apply(settings, offer, inventory).ok();
+    if (parts_.claims != nullptr) {
+        std::set<gpu::Uuid> elsewhere = devices_in(offer);
+        elsewhere.insert(round->closing.begin(), round->closing.end());
+        done = parts_.claims->apply(settings, *wanted, elsewhere, inventory) && done;
+        // What a claim holds is offered once it does not.
+        if (!serves_claims() && !parts_.claims->held().empty()) done = false;
+    }
     rollout_.finish(offer);
-    parts_.features.apply(settings, offer, inventory);
+    const sharing::Offer& labelled = serves_claims() ? *wanted : offer;
+    parts_.features.apply(settings, labelled, inventory);
     parts_.configuration.accept();  // after the act: it writes to the disk, and kubelet waits
-    tell_cluster(settings, *round);
+    tell_cluster(settings, *round, labelled);
     return done;
 }
 
-void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& round) {
+void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& round,
+                            const sharing::Offer& labelled) {
     if (parts_.cluster == nullptr) return;
     // While idle GPUs are just being changed it is not yet so that nothing waits any more.
     if (!rollout_.is_closing()) told_waiting_ = round.waiting;
     const Observation& seen = *seen_.value;
-    parts_.cluster->tell({.labels = node_labels(parts_.root, settings, round.offer, seen.inventory,
+    parts_.cluster->tell({.labels = node_labels(parts_.root, settings, labelled, seen.inventory,
                                                 parts_.options.label_profiles),
                           .inventory = seen.inventory,
                           .driver_problem = seen.driver_problem,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "agent/claim_service.h"
 #include "agent/config_rollout.h"
 #include "agent/configuration.h"
 #include "agent/feature_file.h"
@@ -45,6 +46,7 @@ public:
         Latest<std::uint64_t>& served;  // set: the newest observation that kubelet is told of
         NodeSync* cluster;              // null: we speak to no API server
         NodePlacement* placement;       // null: pods are not placed
+        ClaimService* claims;           // null: none are served, and none are left
     };
 
     explicit NodeLoop(const Parts& parts);
@@ -65,7 +67,12 @@ private:
     Result<sharing::Offer> decide_once(const gpu::Inventory& inventory);
     /// One round. False: not everything could be done, so another one is due.
     bool reconcile();
-    void tell_cluster(const Settings& settings, const sharing::Rollout& round);
+    [[nodiscard]] bool serves_claims() const {
+        return parts_.claims != nullptr && parts_.claims->serves();
+    }
+    /// labelled   what the node's labels tell of: also what it hands out by claims
+    void tell_cluster(const Settings& settings, const sharing::Rollout& round,
+                      const sharing::Offer& labelled);
 
     const Parts parts_;
     ConfigRollout rollout_;

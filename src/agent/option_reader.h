@@ -18,6 +18,7 @@ class Option;
 
 namespace aliquot::agent {
 
+struct ClaimOptions;
 struct ClusterOptions;
 struct Options;
 struct TelemetryOptions;
@@ -96,6 +97,7 @@ private:
 };
 
 // Parts of the command line.
+void add_claim_options(Reader& reader, ClaimOptions& claims);
 void add_cluster_options(Reader& reader, ClusterOptions& cluster);
 void add_label_options(Reader& reader, Options& options);
 void add_telemetry_options(Reader& reader, TelemetryOptions& telemetry);

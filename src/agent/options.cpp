@@ -204,6 +204,7 @@ std::variant<Options, EarlyExit> read_options(int argc, const char* const* argv,
     add_label_options(reader, options);
     add_telemetry_options(reader, options.telemetry);
     add_cluster_options(reader, options.cluster);
+    add_claim_options(reader, options.claims);
     using Kind = command_line::Parsed::Kind;
     command_line::Parsed parsed = app.parse(argc, argv);
     if (parsed.kind == Kind::kRun) {

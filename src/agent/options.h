@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/claim_options.h"
 #include "agent/cluster_options.h"
 #include "agent/telemetry_options.h"
 #include "base/log.h"
@@ -40,6 +41,7 @@ struct Options {
     std::vector<labels::Profile> label_profiles;
     TelemetryOptions telemetry;  // node: NODE_NAME
     ClusterOptions cluster;
+    ClaimOptions claims;
     bool clean_up = false;      // only take away what agents have left (agent/clean_up.h)
     std::string guard_library;  // in our own file tree; empty: beside this program
     bool keep_capabilities = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "agent/host_spec.h"
 #include "base/log.h"
 
 namespace aliquot::agent {
@@ -45,21 +46,6 @@ std::vector<std::vector<gpu::LinkScore>> links_of(const sharing::Resource& resou
 std::string join(std::string directory, std::string_view name) {
     while (directory.ends_with('/')) directory.pop_back();
     return directory + "/" + std::string(name);
-}
-
-/// Host paths of a spec that was described from where the driver root is mounted in this container.
-void move_to_host(cdi::Edits& edits, const std::string& driver_root, const std::string& dev_root) {
-    for (cdi::Mount& mount : edits.mounts) mount.host_path = driver_root + mount.host_path;
-    for (cdi::DeviceNode& node : edits.device_nodes) {
-        if (!dev_root.empty()) {
-            node.host_path = dev_root + (node.host_path.empty() ? node.path : node.host_path);
-        }
-    }
-}
-
-std::string without_last_slash(std::string path) {
-    while (path.ends_with('/')) path.pop_back();
-    return path;
 }
 
 }  // namespace
@@ -155,23 +141,14 @@ Result<Done> Serving::write_cdi(const Settings& settings, const gpu::Inventory& 
     // Nothing to name; what was written stays, since containers may start again while the driver is away.
     if (inventory.gpus.empty()) return Done{};
     const sharing::GrantOptions& grant = settings.grant;
-    cdi::DescribeOptions describe{
-        .vendor = grant.cdi_vendor,
-        .device_class = grant.cdi_class,
-        .by_index = grant.id_strategy == sharing::DeviceIdStrategy::kIndex};
-    const bool mounted = root_.exists(settings.container_driver_root);
-    const os::Root seen = mounted ? os::Root(root_.resolve(settings.container_driver_root)) : root_;
-    if (!mounted) describe.place = {settings.driver_root, settings.dev_root};
-    auto spec = cdi::describe_node(seen, inventory, describe);
+    const auto spec =
+        host_spec(root_, settings, inventory,
+                  {.vendor = grant.cdi_vendor,
+                   .device_class = grant.cdi_class,
+                   .by_index = grant.id_strategy == sharing::DeviceIdStrategy::kIndex});
     if (!spec) {
         log::error("cdi.not_written", {{"why", spec.error().message}});
-        return std::move(spec).error();
-    }
-    if (mounted) {
-        const std::string driver_root = without_last_slash(settings.driver_root);
-        const std::string dev_root = without_last_slash(settings.dev_root);
-        move_to_host(spec->edits, driver_root, dev_root);
-        for (cdi::Device& device : spec->devices) move_to_host(device.edits, driver_root, dev_root);
+        return spec.error();
     }
     if (!cdi_file_) {
         cdi_file_.emplace(root_, join(options_.cdi_directory,

@@ -19,7 +19,7 @@ constexpr std::size_t kMostSaid = 50'000;
 
 /// "k8s/resourcequotas.json" when the objects do not say their kind.
 std::string kind_of_file(std::string_view path) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kKinds{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kKinds{
         {{"nodes", "Node"},
          {"pods", "Pod"},
          {"events", "Event"},
@@ -37,6 +37,7 @@ std::string kind_of_file(std::string_view path) {
          {"deviceclasses", "DeviceClass"},
          {"resourceslices", "ResourceSlice"},
          {"resourceclaims", "ResourceClaim"},
+         {"resourceclaimtemplates", "ResourceClaimTemplate"},
          {"limitranges", "LimitRange"},
          {"persistentvolumeclaims", "PersistentVolumeClaim"},
          {"priorityclasses", "PriorityClass"},

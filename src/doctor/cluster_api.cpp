@@ -49,10 +49,11 @@ std::vector<Kind> known_kinds() {
 }
 
 /// Those that a cluster may not have, or in another version: found by discovery.
-constexpr std::array<std::pair<const char*, const char*>, 4> kFoundKinds{
+constexpr std::array<std::pair<const char*, const char*>, 5> kFoundKinds{
     {{"clusterpolicies", "ClusterPolicy"},
      {"deviceclasses", "DeviceClass"},
      {"resourceclaims", "ResourceClaim"},
+     {"resourceclaimtemplates", "ResourceClaimTemplate"},
      {"resourceslices", "ResourceSlice"}}};
 
 /// Where device plugins and their configurations live by habit.
@@ -156,7 +157,20 @@ private:
 
     void take_found(const char* file, const char* name) {
         auto resource = api_.find_resource("", name, call(question_.kind_deadline));
-        if (resource) take({file, *resource}, question_.pod_namespace);
+        if (!resource) return;
+        const Kind kind{file, *resource};
+        // Claims of all namespaces hold devices.
+        auto items = list(kind, {});
+        if (items) return put(kind, *items);
+        if (!resource->namespaced || question_.pod_namespace.empty()) {
+            return give_reason(kind, "", items.failure());
+        }
+        if (items.failure().is(Reason::kForbidden)) {
+            notes_.push_back(std::string(file) + " of other namespaces: a role must allow: " +
+                             right("list", *resource, "") +
+                             "; which devices they hold is not known");
+        }
+        take(kind, question_.pod_namespace);
     }
 
     kube_client::Outcome<Done> nodes() {

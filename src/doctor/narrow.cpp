@@ -54,7 +54,9 @@ void narrow_to_pod(Facts& facts, const Object& asked) {
             for (const char* const owned :
                  {"ResourceQuota", "ResourceClaim", "Job", "CronJob", "Deployment", "ReplicaSet"}) {
                 const bool system = is_plugin_name(one.name) || one.name.starts_with("aliquot");
-                if (kind == owned && one.space != pod.space) return !system;
+                // A claim of another namespace holds its devices.
+                const bool holds = at_path(one.body, {"status", "allocation"}) != nullptr;
+                if (kind == owned && one.space != pod.space) return !system && !holds;
             }
             return false;
         });

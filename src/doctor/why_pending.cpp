@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "doctor/fit.h"
 #include "doctor/text.h"
+#include "doctor/unallocated.h"
 #include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 
@@ -99,38 +100,6 @@ PendingCause volumes(const Facts& facts, const Object& pod) {
     made.verdict.note(
         "Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
     return made;
-}
-
-PendingCause claims(const Facts& facts, const Object& pod) {
-    if (items_at(pod.body, {"spec", "resourceClaims"}).empty()) return {};
-    for (const Object& claim : facts.cluster.all("ResourceClaim")) {
-        if (claim.space != pod.space || at_path(claim.body, {"status", "allocation"}) != nullptr)
-            continue;
-        std::string missing;
-        for (const Value& request : items_at(claim.body, {"spec", "devices", "requests"})) {
-            std::string name = text_at(request, {"deviceClassName"});
-            if (name.empty()) name = text_at(request, {"exactly", "deviceClassName"});
-            if (!name.empty() && facts.cluster.asked("DeviceClass") &&
-                facts.cluster.find("DeviceClass", "", name) == nullptr) {
-                missing = name;
-            }
-        }
-        const bool no_slices =
-            facts.cluster.asked("ResourceSlice") && facts.cluster.all("ResourceSlice").empty();
-        auto made = cause("SCH013", pod,
-                          !missing.empty() ? "its claim " + claim.name + " names DeviceClass " +
-                                                 missing + ", which does not exist."
-                          : no_slices ? "its claim " + claim.name +
-                                            " cannot be met: no driver published a ResourceSlice."
-                                      : "its claim " + claim.name +
-                                            " is not allocated: no device matches its selectors.");
-        made.verdict.because(Evidence{
-            .path = claim.path, .value = "ResourceClaim " + claim.id() + " without allocation"});
-        made.verdict.fix("kubectl get deviceclasses,resourceslices && kubectl -n " + claim.space +
-                         " describe resourceclaim " + claim.name);
-        return made;
-    }
-    return {};
 }
 
 PendingCause names(const Facts& facts, const Object& pod) {
@@ -360,7 +329,7 @@ void read_pending(Facts& facts) {
 
 PendingCause why_pending(const Facts& facts, const Object& pod) {
     for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
-                             other_scheduler, volumes, claims, names, too_many, nearest}) {
+                             other_scheduler, volumes, why_unallocated, names, too_many, nearest}) {
         PendingCause found = look(facts, pod);
         if (!found.id.empty()) return found;
     }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/claim_service.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "agent/host_spec.h"
+#include "agent/paths.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "document/json.h"
+#include "dra/places.h"
+
+namespace aliquot::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kReadDeadline{10'000};
+constexpr std::chrono::milliseconds kAskDeadline{2'000};
+constexpr std::string_view kNotServed =
+    "claims are not served on this node (--dra=off); its GPUs are offered as extended resources";
+
+/// A reboot ends all that is prepared, and takes the notes of it away.
+std::string notes_directory() { return std::string(kRunDirectory) + "/dra"; }
+
+const kube_client::Resource& claims_resource() {
+    static const kube_client::Resource kResource{"resource.k8s.io", "v1", "resourceclaims",
+                                                 "ResourceClaim", true};
+    return kResource;
+}
+
+Result<document::Value> read(kube_client::Api* api, const kube_client::Resource& resource,
+                             const kube_client::ObjectKey& key) {
+    if (api == nullptr) {
+        return Error{ErrorCode::kUnavailable, "no API server to ask (--cluster=off)"};
+    }
+    const auto object = api->get(resource, key, {.deadline = kReadDeadline});
+    if (!object) return object.error();
+    return document::parse_json(object->json);
+}
+
+dra::Keeper::Sources keeper_sources(const ClaimService::Sources& sources) {
+    return {.read_claim =
+                [api = sources.api](const dra::ClaimName& claim) {
+                    return read(api, claims_resource(), {claim.name_space, claim.name});
+                },
+            .read_pod =
+                [api = sources.api](const std::string& name_space, const std::string& name) {
+                    return read(api, kube_client::resources::pods(), {name_space, name});
+                },
+            .guard =
+                [&guard = sources.guard](std::span<const std::string> ids, grant::Grant& grant) {
+                    return guard.complete(std::string(dra::kDriver), ids, grant);
+                },
+            .unguard =
+                [&guard = sources.guard](const std::string& uid) {
+                    return guard.release(std::string(dra::kDriver), uid + "-");
+                }};
+}
+
+std::string boot_of(const os::Root& root) {
+    constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
+    const auto told = root.read(kBootId);
+    const auto id = told ? told : os::Root("/").read(kBootId);
+    return id ? std::string(trim(*id)) : std::string();
+}
+
+dra::PluginPaths paths_of(const Options& options) {
+    const std::filesystem::path registry(options.kubelet.plugins_registry);
+    return {.plugins_registry = options.kubelet.plugins_registry,
+            .plugins = (registry.parent_path() / "plugins").native(),
+            .pod_uid = options.claims.pod_uid};
+}
+
+}  // namespace
+
+std::set<gpu::Uuid> devices_in(const sharing::Offer& offer) {
+    std::set<gpu::Uuid> devices;
+    for (const sharing::Resource& resource : offer.resources) {
+        for (const sharing::OfferedGpu& one : resource.gpus) devices.insert(one.uuid());
+    }
+    return devices;
+}
+
+gpu::Inventory without_claimed(gpu::Inventory inventory,
+                               const std::map<gpu::Uuid, std::string>& held) {
+    for (gpu::Gpu& gpu : inventory.gpus) {
+        const auto claim = held.find(gpu.uuid);
+        if (claim == held.end() || !gpu.health.ok()) continue;
+        gpu.health = {.state = gpu::Health::State::kUnhealthy,
+                      .reason = "ResourceClaim " + claim->second + " holds it",
+                      .advice = "it is offered when the claim's pods have ended"};
+    }
+    return inventory;
+}
+
+bool ClaimService::has_left(const os::Root& root) {
+    const auto names = root.list(notes_directory());
+    return names && std::ranges::any_of(
+                        *names, [](const std::string& name) { return name.ends_with(".claim"); });
+}
+
+ClaimService::ClaimService(Sources sources, const Options& options)
+    : sources_(std::move(sources)),
+      options_(options),
+      keeper_(sources_.root, keeper_sources(sources_),
+              {.state_directory = notes_directory(),
+               .cdi_directory = options.cdi_directory,
+               .boot = boot_of(sources_.root)}),
+      plugin_(sources_.root, paths_of(options), keeper_) {
+    if (sources_.api != nullptr) {
+        publisher_ = std::make_unique<dra::Publisher>(*sources_.api, sources_.node);
+    }
+    plugin_.start();
+}
+
+ClaimService::~ClaimService() = default;
+
+std::optional<dra::Mode> ClaimService::find_mode() {
+    using Mode = ClaimOptions::Mode;
+    if (mode_) return mode_;
+    if (options_.claims.mode == Mode::kWhole) mode_ = dra::Mode::kWhole;
+    if (options_.claims.mode == Mode::kFixed) mode_ = dra::Mode::kFixed;
+    if (options_.claims.mode == Mode::kConsumable) mode_ = dra::Mode::kConsumable;
+    if (options_.claims.mode == Mode::kAuto && sources_.api != nullptr) {
+        const auto keeps =
+            dra::keeps_consumable(*sources_.api, sources_.node, {.deadline = kAskDeadline});
+        if (!keeps) {
+            log::warning("dra.mode_unknown", {{"why", keeps.error().message}});
+            return std::nullopt;
+        }
+        mode_ = *keeps ? dra::Mode::kConsumable : dra::Mode::kFixed;
+    }
+    if (mode_) log::info("dra.mode", {{"mode", dra::to_text(*mode_)}});
+    return mode_;
+}
+
+bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
+                         const std::set<gpu::Uuid>& elsewhere, const gpu::Inventory& inventory) {
+    const auto mode = serves() ? find_mode() : std::optional(dra::Mode::kWhole);
+    if (!mode) return false;
+    dra::NodeState state{.pool = sources_.node,
+                         .devices = dra::devices_of(
+                             inventory, wanted, dra::read_places(sources_.root, inventory), *mode),
+                         .closed = serves() ? "" : std::string(kNotServed)};
+    std::erase_if(state.devices, [&](const dra::Device& device) {
+        return elsewhere.contains(device.uuid) || elsewhere.contains(device.gpu);
+    });
+    bool done = true;
+    if (!inventory.gpus.empty()) {
+        auto spec = host_spec(sources_.root, settings, inventory, {});
+        if (spec) {
+            state.node = *std::move(spec);
+        } else {
+            log::error("dra.no_driver_files", {{"why", spec.error().message}});
+            done = false;
+        }
+    }
+    const std::vector<dra::Device> devices = state.devices;
+    keeper_.publish(std::move(state));
+    plugin_.tell_health(sources_.node, devices);
+    if (publisher_) publisher_->set(serves() ? std::optional(devices) : std::nullopt);
+    return done;
+}
+
+}  // namespace aliquot::agent

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/claim_service.h"
+
+#include <gtest/gtest.h>
+
+#include "agent/region_holder.h"
+
+namespace aliquot::agent {
+namespace {
+
+TEST(ClaimService, HidesWhatClaimsHoldFromTheDevicePlugin) {
+    gpu::Inventory inventory;
+    inventory.gpus = {{.uuid = {"GPU-a"}}, {.uuid = {"GPU-b"}}};
+    const auto seen = without_claimed(inventory, {{{"GPU-a"}, "ai/train"}});
+    EXPECT_FALSE(seen.gpus[0].health.ok());
+    EXPECT_EQ(seen.gpus[0].health.reason, "ResourceClaim ai/train holds it");
+    EXPECT_TRUE(seen.gpus[1].health.ok());
+}
+
+TEST(ClaimService, KnowsTheDevicesOfAnOffer) {
+    const sharing::Offer offer{
+        .resources = {
+            {.gpus = {{.gpu = {.uuid = {"GPU-a"}}},
+                      {.gpu = {.uuid = {"GPU-b"}}, .mig = gpu::MigDevice{.uuid = {"MIG-c"}}}}}}};
+    EXPECT_EQ(devices_in(offer), (std::set<gpu::Uuid>{{"GPU-a"}, {"MIG-c"}}));
+}
+
+TEST(ClaimService, TellsWhatClaimsHoldAsDevices) {
+    const std::vector<kubelet::Holder> holders{
+        {.resource = "gpu.aliquot.dev", .ids = {"u-0.part.GPU-a", "u-1.all.MIG-b"}},
+        {.resource = "other.example", .ids = {"u-0.part.GPU-a"}},
+        {.resource = "nvidia.com/gpu", .ids = {"GPU-a::1"}}};
+    const auto told = by_devices(holders);
+    EXPECT_EQ((*told)[0].ids, (std::vector<std::string>{"GPU-a::0", "MIG-b"}));
+    EXPECT_EQ((*told)[1].ids, holders[1].ids);
+    EXPECT_EQ((*told)[2].ids, holders[2].ids);
+    const guard_region::Record claim{.resource = "gpu.aliquot.dev", .device_ids = {"u-0", "u-1"}};
+    EXPECT_TRUE(holds({"u-1"}, claim));
+    EXPECT_FALSE(holds({"u-2"}, claim));
+    EXPECT_FALSE(
+        holds({"GPU-a"}, {.resource = "nvidia.com/gpu", .device_ids = {"GPU-a", "GPU-b"}}));
+}
+
+}  // namespace
+}  // namespace aliquot::agent

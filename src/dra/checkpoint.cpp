@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dra/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "document/build.h"
+#include "document/json.h"
+#include "document/path.h"
+
+namespace aliquot::dra {
+namespace {
+
+using document::make_mapping;
+using document::text_at;
+using document::Value;
+
+constexpr std::string_view kFormat = "aliquot-claim 1 ";
+constexpr std::string_view kEnding = ".claim";
+constexpr std::size_t kMostBytes = 256U << 10U;
+constexpr std::size_t kLongestUid = 64;
+constexpr std::array<std::string_view, 3> kKinds{"gpu", "share", "mig"};
+
+/// FNV-1a: against a file that was cut off or changed by accident.
+std::string checksum_of(std::string_view bytes) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : bytes) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+    return text.data();
+}
+
+Value limits_value(const grant::Limits& limits) {
+    Value value = document::make_mapping();
+    if (limits.memory_bytes) document::append(value, "memoryBytes", *limits.memory_bytes);
+    if (limits.compute_percent) document::append(value, "computePercent", *limits.compute_percent);
+    if (limits.weight) document::append(value, "weight", *limits.weight);
+    return value;
+}
+
+template <class Number>
+std::optional<Number> number_at(const Value& node, std::string_view path) {
+    return parse_number<Number>(text_at(node, path));
+}
+
+Value device_value(const PreparedDevice& device) {
+    return make_mapping({{"request", device.request},
+                         {"pool", device.pool},
+                         {"device", device.device},
+                         {"share", device.share},
+                         {"uuid", device.uuid},
+                         {"gpu", device.gpu},
+                         {"cdi", device.cdi_name},
+                         {"kind", kKinds.at(static_cast<std::size_t>(device.kind))},
+                         {"admin", device.admin},
+                         {"whole", device.whole},
+                         {"memoryBytes", device.memory_bytes},
+                         {"computePercent", device.compute_percent},
+                         {"limits", limits_value(device.limits)}});
+}
+
+PreparedDevice read_device(const Value& node) {
+    PreparedDevice device{.request = text_at(node, "request"),
+                          .pool = text_at(node, "pool"),
+                          .device = text_at(node, "device"),
+                          .share = text_at(node, "share"),
+                          .uuid = text_at(node, "uuid"),
+                          .gpu = text_at(node, "gpu"),
+                          .cdi_name = text_at(node, "cdi"),
+                          .admin = document::is_true(node.find("admin")),
+                          .whole = document::is_true(node.find("whole"))};
+    const auto kind = std::ranges::find(kKinds, text_at(node, "kind"));
+    if (kind != kKinds.end()) device.kind = static_cast<Device::Kind>(kind - kKinds.begin());
+    device.memory_bytes = number_at<std::uint64_t>(node, "memoryBytes").value_or(0);
+    device.compute_percent = number_at<unsigned>(node, "computePercent").value_or(0);
+    device.limits = {.memory_bytes = number_at<std::uint64_t>(node, "limits.memoryBytes"),
+                     .compute_percent = number_at<unsigned>(node, "limits.computePercent"),
+                     .weight = number_at<unsigned>(node, "limits.weight")};
+    return device;
+}
+
+Value mount_value(const grant::Grant::Mount& mount) {
+    return make_mapping({{"container", mount.container_path},
+                         {"host", mount.host_path},
+                         {"readOnly", mount.read_only}});
+}
+
+}  // namespace
+
+bool is_claim_uid(std::string_view text) {
+    return !text.empty() && text.size() <= kLongestUid && text.front() != '-' &&
+           std::ranges::all_of(text,
+                               [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+}
+
+std::string to_text(const PreparedClaim& claim) {
+    Value environment = document::make_mapping();
+    for (const auto& [name, value] : claim.environment) document::append(environment, name, value);
+    const bool prepared = claim.state == PreparedClaim::State::kPrepared;
+    const std::string json = document::to_json_line(
+        make_mapping({{"namespace", claim.claim.name_space},
+                      {"name", claim.claim.name},
+                      {"uid", claim.claim.uid},
+                      {"state", prepared ? "PrepareCompleted" : "PrepareStarted"},
+                      {"boot", claim.boot},
+                      {"pods", claim.pods},
+                      {"devices", document::make_sequence(claim.devices, device_value)},
+                      {"mounts", document::make_sequence(claim.mounts, mount_value)},
+                      {"environment", std::move(environment)}}));
+    return std::string(kFormat) + checksum_of(json) + "\n" + json + "\n";
+}
+
+Result<PreparedClaim> parse_prepared_claim(std::string_view text) {
+    const auto bad = [](const char* why) { return Error{ErrorCode::kInvalidInput, why}; };
+    if (!text.starts_with(kFormat)) return bad("not a prepared claim of format 1");
+    text.remove_prefix(kFormat.size());
+    const auto line = text.find('\n');
+    if (line == std::string_view::npos || !text.ends_with('\n')) return bad("cut off");
+    const std::string_view json = text.substr(line + 1, text.size() - line - 2);
+    if (text.substr(0, line) != checksum_of(json)) return bad("changed: the checksum is another");
+    const auto read = document::parse_json(json, {.several = false});
+    if (!read) return read.error();
+    PreparedClaim claim{.claim = {.name_space = text_at(*read, "namespace"),
+                                  .name = text_at(*read, "name"),
+                                  .uid = text_at(*read, "uid")},
+                        .boot = text_at(*read, "boot")};
+    if (!is_claim_uid(claim.claim.uid)) return bad("it has no uid");
+    if (text_at(*read, "state") == "PrepareCompleted")
+        claim.state = PreparedClaim::State::kPrepared;
+    for (const Value& pod : document::items_at(*read, {"pods"})) claim.pods.push_back(pod.scalar);
+    for (const Value& one : document::items_at(*read, {"devices"})) {
+        claim.devices.push_back(read_device(one));
+    }
+    for (const Value& one : document::items_at(*read, {"mounts"})) {
+        claim.mounts.push_back({.container_path = text_at(one, "container"),
+                                .host_path = text_at(one, "host"),
+                                .read_only = document::is_true(one.find("readOnly"))});
+    }
+    for (const auto& [name, value] : document::entries_at(*read, {"environment"})) {
+        claim.environment[name.scalar] = value.scalar;
+    }
+    return claim;
+}
+
+Checkpoint::Checkpoint(const os::Root& root, std::string directory)
+    : root_(root), directory_(std::move(directory)) {}
+
+std::string Checkpoint::file_of(const std::string& uid) const {
+    return directory_ + "/" + uid + std::string(kEnding);
+}
+
+std::optional<os::FileStatus::Identity> Checkpoint::identity() const {
+    const auto status = root_.status(directory_);
+    return status ? std::optional(status->identity) : std::nullopt;
+}
+
+const PreparedClaims& Checkpoint::claims() {
+    const auto now = identity();
+    if (!now || now != read_at_) {
+        read_all();
+        read_at_ = identity();
+    }
+    return claims_;
+}
+
+void Checkpoint::read_all() {
+    claims_.clear();
+    const auto names = root_.list(directory_);
+    if (!names) return;
+    for (const std::string& name : *names) {
+        if (!name.ends_with(kEnding) || name.starts_with('.')) continue;
+        const std::string path = directory_ + "/" + name;
+        const auto text = root_.read(path, kMostBytes);
+        if (!text && text.error().code == ErrorCode::kNotFound) continue;
+        auto claim = text ? parse_prepared_claim(*text) : Result<PreparedClaim>(text.error());
+        if (claim && claim->claim.uid + std::string(kEnding) == name) {
+            const std::string uid = claim->claim.uid;
+            claims_.insert_or_assign(uid, *std::move(claim));
+            continue;
+        }
+        log::error(
+            "dra.checkpoint_bad",
+            {{"file", path}, {"why", claim ? "it is of another claim" : claim.error().message}});
+        std::error_code problem;
+        std::filesystem::rename(root_.resolve(path), root_.resolve(path + ".bad"), problem);
+    }
+}
+
+Result<Done> Checkpoint::put(const PreparedClaim& claim) {
+    const auto before = identity();
+    constexpr std::uint32_t kMode = 0600;
+    auto written = root_.write_atomically(file_of(claim.claim.uid), to_text(claim), kMode);
+    if (!written) return std::move(written).error().during("note a claim");
+    claims_.insert_or_assign(claim.claim.uid, claim);
+    if (before == read_at_) read_at_ = identity();
+    return Done{};
+}
+
+Result<Done> Checkpoint::erase(const std::string& uid) {
+    const auto before = identity();
+    auto removed = root_.remove(file_of(uid));
+    if (!removed) return std::move(removed).error().during("forget a claim");
+    claims_.erase(uid);
+    if (before == read_at_) read_at_ = identity();
+    return Done{};
+}
+
+}  // namespace aliquot::dra

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dra/keeper.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/log.h"
+#include "dra/claim_spec.h"
+#include "dra/pod_claims.h"
+
+namespace aliquot::dra {
+namespace {
+
+constexpr std::string_view kLockFile = "/serialize.lock";
+constexpr std::chrono::milliseconds kLockPatience{10'000};
+constexpr std::chrono::milliseconds kLockPoll{5};
+
+std::vector<std::string> ids_of(const PreparedClaim& claim) {
+    std::vector<std::string> ids;
+    for (const PreparedDevice& device : claim.devices) ids.push_back(device.cdi_name);
+    std::ranges::sort(ids);
+    return ids;
+}
+
+}  // namespace
+
+/// Held against other threads and against another instance of the driver during a rolling update.
+class Keeper::Lock {
+public:
+    static Result<Lock> take(Keeper& keeper) {
+        Lock lock(keeper.mutex_);
+        const std::string path = keeper.options_.state_directory + std::string(kLockFile);
+        auto made = keeper.root_.make_directories(keeper.options_.state_directory, 0700);
+        if (!made) return made.error();
+        lock.file_.reset(
+            ::open(keeper.root_.resolve(path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+        if (!lock.file_) return os::error_from_errno(errno, path);
+        const auto until = std::chrono::steady_clock::now() + kLockPatience;
+        while (::flock(lock.file_.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (std::chrono::steady_clock::now() > until) {
+                return Error{ErrorCode::kUnavailable, path + ": another instance holds it"};
+            }
+            std::this_thread::sleep_for(kLockPoll);
+        }
+        return lock;
+    }
+
+private:
+    explicit Lock(std::mutex& mutex) : held_(mutex) {}
+    std::unique_lock<std::mutex> held_;
+    Descriptor file_;
+};
+
+Keeper::Keeper(const os::Root& root, Sources sources, Options options)
+    : root_(root),
+      sources_(std::move(sources)),
+      options_(std::move(options)),
+      checkpoint_(root, options_.state_directory) {}
+
+std::string Keeper::cdi_path(const std::string& uid) const {
+    return options_.cdi_directory + "/" + cdi_file_name(uid);
+}
+
+void Keeper::publish(NodeState state) {
+    state_.publish(std::move(state));
+    const auto now = state_.get().value;
+    const auto lock = Lock::take(*this);
+    if (!lock) {
+        log::warning("dra.not_locked", {{"why", lock.error().message}});
+        return;
+    }
+    for (const auto& [uid, claim] : checkpoint_.claims()) {
+        if (claim.state != PreparedClaim::State::kPrepared || claim.boot != options_.boot) continue;
+        const auto written = write_spec(claim, *now);
+        if (!written) log::warning("dra.cdi_not_written", {{"why", written.error().message}});
+    }
+    sweep();
+}
+
+void Keeper::sweep() {
+    std::vector<std::string> cut_off;
+    for (const auto& [uid, claim] : checkpoint_.claims()) {
+        if (claim.state == PreparedClaim::State::kBegun) cut_off.push_back(uid);
+    }
+    for (const std::string& uid : cut_off) {
+        if (const auto undone = undo(uid); !undone) {
+            log::warning("dra.not_undone", {{"claim", uid}, {"why", undone.error().message}});
+        }
+    }
+    const auto names = root_.list(options_.cdi_directory);
+    if (!names) return;
+    for (const std::string& name : *names) {
+        const std::string uid = uid_of_cdi_file(name);
+        if (uid.empty() || checkpoint_.claims().contains(uid)) continue;
+        log::info("dra.cdi_removed", {{"file", name}});
+        (void)root_.remove(options_.cdi_directory + "/" + name);
+    }
+}
+
+Result<Done> Keeper::write_spec(const PreparedClaim& claim, const NodeState& state) {
+    const auto spec = claim_spec(claim, state.node);
+    if (!spec) return spec.error();
+    return cdi::SpecFile(root_, cdi_path(claim.claim.uid)).write(*spec);
+}
+
+Result<PreparedClaim> Keeper::prepare(const ClaimName& claim) {
+    if (!is_claim_uid(claim.uid)) {
+        return Error{ErrorCode::kInvalidInput,
+                     "claim " + to_text(claim) + ": '" + claim.uid.substr(0, 80) + "' is no uid"};
+    }
+    // Asked before the lock: the API server may take its time.
+    auto object = sources_.read_claim(claim);
+    if (!object) return std::move(object).error().during("claim " + to_text(claim));
+    const auto lock = Lock::take(*this);
+    if (!lock) return lock.error();
+    return prepare_locked(claim, *object);
+}
+
+Result<PreparedClaim> Keeper::prepare_locked(const ClaimName& asked,
+                                             const document::Value& object) {
+    const auto state = state_.get().value;
+    if (!state) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
+    const claims::Claim claim = claims::read_claim(object);
+    const PreparedClaims& prepared = checkpoint_.claims();
+    const auto known = prepared.find(asked.uid);
+    if (known != prepared.end() && known->second.state == PreparedClaim::State::kPrepared &&
+        known->second.boot == options_.boot && claim.uid == asked.uid) {
+        auto written = write_spec(known->second, *state);
+        if (!written) return written.error();
+        return known->second;
+    }
+    if (!state->closed.empty()) {
+        return Error{ErrorCode::kUnavailable, "claim " + to_text(asked) + ": " + state->closed};
+    }
+    auto decided = decide_prepare(
+        asked, claim, {.devices = state->devices, .pool = state->pool, .prepared = prepared});
+    if (!decided) return decided;
+    if (auto checked = check_containers(claim, *decided); !checked) return checked.error();
+    decided->boot = options_.boot;
+    if (auto finished = finish(*decided, *state); !finished) return finished.error();
+    return decided;
+}
+
+/// In this order, so that whatever is cut off is known by what lies before it.
+Result<Done> Keeper::finish(PreparedClaim& claim, const NodeState& state) {
+    const std::vector<std::string> ids = ids_of(claim);
+    // What an earlier attempt that was cut off has left.
+    if (auto undone = sources_.unguard(claim.claim.uid); !undone) return undone;
+    if (auto begun = checkpoint_.put(claim); !begun) return begun;
+    grant::Grant grant{.shares = shares_of(claim)};
+    Result<Done> done = grant.shares.empty() ? Result<Done>(Done{}) : sources_.guard(ids, grant);
+    if (done) {
+        claim.mounts = grant.mounts;
+        claim.environment = grant.environment;
+        claim.state = PreparedClaim::State::kPrepared;
+        done = write_spec(claim, state);
+        if (done) done = checkpoint_.put(claim);
+    }
+    if (done) {
+        log::info("dra.prepared",
+                  {{"claim", to_text(claim.claim)}, {"devices", claim.devices.size()}});
+        return done;
+    }
+    (void)undo(claim.claim.uid);
+    return std::move(done).error().during("claim " + to_text(claim.claim));
+}
+
+/// A container has one region of the guard, so one claim with limits.
+Result<Done> Keeper::check_containers(const claims::Claim& claim, const PreparedClaim& wanted) {
+    if (!wanted.limited()) return Done{};
+    std::set<std::string> limited;  // of its namespace, which is where pods find claims
+    for (const auto& [uid, other] : checkpoint_.claims()) {
+        if (uid != wanted.claim.uid && other.claim.name_space == wanted.claim.name_space &&
+            other.limited()) {
+            limited.insert(other.claim.name);
+        }
+    }
+    if (limited.empty()) return Done{};
+    for (const claims::Consumer& consumer : claim.reserved_for) {
+        if (consumer.resource != "pods") continue;
+        const auto pod = sources_.read_pod(wanted.claim.name_space, consumer.name);
+        if (!pod && pod.error().code == ErrorCode::kNotFound) continue;
+        if (!pod) return Error(pod.error()).during("claim " + to_text(wanted.claim));
+        for (const ContainerClaims& container : claims_of_containers(*pod)) {
+            if (!container.claims.contains(wanted.claim.name)) continue;
+            for (const std::string& other : container.claims) {
+                if (!limited.contains(other) || other == wanted.claim.name) continue;
+                return Error{ErrorCode::kInvalidInput,
+                             "claim " + to_text(wanted.claim) + ": container " +
+                                 container.container + " of pod " + consumer.name +
+                                 " also uses claim " + other +
+                                 "; the limits of one claim are kept in a container: make both "
+                                 "requests in one claim"};
+            }
+        }
+    }
+    return Done{};
+}
+
+Result<Done> Keeper::unprepare(const ClaimName& claim) {
+    if (!is_claim_uid(claim.uid)) return Done{};
+    const auto lock = Lock::take(*this);
+    if (!lock) return lock.error();
+    const bool known = checkpoint_.claims().contains(claim.uid);
+    auto undone = undo(claim.uid);
+    if (!undone) return std::move(undone).error().during("claim " + to_text(claim));
+    if (known) log::info("dra.unprepared", {{"claim", to_text(claim)}});
+    return undone;
+}
+
+/// The note goes last: while it is there, somebody knows of the rest.
+Result<Done> Keeper::undo(const std::string& uid) {
+    if (auto removed = root_.remove(cdi_path(uid)); !removed) return removed;
+    if (auto undone = sources_.unguard(uid); !undone) return undone;
+    return checkpoint_.erase(uid);
+}
+
+PreparedClaims Keeper::claims() {
+    const auto lock = Lock::take(*this);
+    return lock ? checkpoint_.claims() : PreparedClaims{};
+}
+
+std::map<gpu::Uuid, std::string> Keeper::held() {
+    std::map<gpu::Uuid, std::string> held;
+    for (const auto& [uid, claim] : claims()) {
+        for (const PreparedDevice& device : claim.devices) {
+            if (!device.admin) held.emplace(gpu::Uuid{device.gpu}, to_text(claim.claim));
+        }
+    }
+    return held;
+}
+
+}  // namespace aliquot::dra

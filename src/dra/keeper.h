@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/latest.h"
+#include "base/result.h"
+#include "cdi/spec.h"
+#include "document/value.h"
+#include "dra/checkpoint.h"
+#include "dra/device.h"
+#include "dra/prepare.h"
+#include "grant/grant.h"
+#include "os/root.h"
+
+namespace aliquot::dra {
+
+/// What this node has, as far as claims care.
+struct NodeState {
+    std::string pool;
+    std::vector<Device> devices;
+    cdi::Spec node;  // as cdi::describe_node() describes it, by uuid
+    /// Why no claim is prepared now; those that are prepared stay. Empty: they are.
+    std::string closed;
+};
+
+/// Prepares and unprepares claims: the only one who acts. All of what it does can be cut off anywhere and is made
+/// good by the next call or start. Thread-safe; several processes exclude each other by a lock file.
+class Keeper {
+public:
+    /// What else a claim needs. Called with the keeper's lock held.
+    struct Sources {
+        /// GET of a claim, a pod: the object. errors  kNotFound, kUnavailable, kPermission
+        std::function<Result<document::Value>(const ClaimName&)> read_claim;
+        std::function<Result<document::Value>(const std::string& name_space,
+                                              const std::string& name)>
+            read_pod;
+        /// Adds to a grant with guarded shares what keeps their limits. `ids`: the CDI names of the claim.
+        std::function<Result<Done>(std::span<const std::string> ids, grant::Grant&)> guard;
+        /// Undoes that for the claim with this uid, which all its CDI names begin with; nothing to undo is success.
+        std::function<Result<Done>(const std::string& uid)> unguard;
+    };
+    struct Options {
+        std::string state_directory = "/run/aliquot/dra";  // host paths
+        std::string cdi_directory = "/var/run/cdi";
+        std::string boot;  // id of this boot
+    };
+
+    /// root   must outlive this
+    Keeper(const os::Root& root, Sources sources, Options options);
+
+    /// What claims are prepared from. Writes the CDI files of all claims anew, since device nodes may have moved and
+    /// a reboot takes the files away; removes files of nobody and what a Prepare that was cut off has left.
+    void publish(NodeState state);
+
+    /// errors   as decide_prepare(); kUnavailable: the node's GPUs are not known yet, or a file cannot be written;
+    ///          kInvalidInput: a container would have two claims with limits
+    Result<PreparedClaim> prepare(const ClaimName& claim);
+    /// An unknown claim is success.
+    Result<Done> unprepare(const ClaimName& claim);
+
+    [[nodiscard]] PreparedClaims claims();
+    /// GPUs that claims hold, not by adminAccess, with the first claim of each.
+    [[nodiscard]] std::map<gpu::Uuid, std::string> held();
+
+private:
+    class Lock;
+
+    Result<PreparedClaim> prepare_locked(const ClaimName& asked, const document::Value& object);
+    Result<Done> finish(PreparedClaim& claim, const NodeState& state);
+    Result<Done> check_containers(const claims::Claim& claim, const PreparedClaim& wanted);
+    Result<Done> write_spec(const PreparedClaim& claim, const NodeState& state);
+    void sweep();
+    Result<Done> undo(const std::string& uid);
+    [[nodiscard]] std::string cdi_path(const std::string& uid) const;
+
+    const os::Root& root_;
+    const Sources sources_;
+    const Options options_;
+    Latest<NodeState> state_;
+    std::mutex mutex_;  // guards what follows
+    Checkpoint checkpoint_;
+};
+
+}  // namespace aliquot::dra

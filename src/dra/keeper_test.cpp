@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dra/keeper.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <random>
+
+#include "document/json.h"
+#include "dra/claim_spec.h"
+#include "dra/test_claims.h"
+#include "os/temporary_directory.h"
+
+namespace aliquot::dra {
+namespace {
+
+class DraKeeper : public ::testing::Test {
+protected:
+    os::TemporaryDirectory directory_;
+    Node node{directory_.path()};
+};
+
+TEST_F(DraKeeper, GivesTheSameAnswerTwiceAndHealsTheFile) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    const auto keeper = node.start();
+    const auto first = keeper->prepare(claim);
+    ASSERT_TRUE(first) << first.error().message;
+    const auto text = node.root.read("/cdi/k8s.gpu.aliquot.dev-claim-uid-a.json");
+    ASSERT_TRUE(text);
+    const auto spec = cdi::parse(*text);
+    ASSERT_TRUE(spec) << spec.error().message;
+    ASSERT_EQ(spec->devices.size(), 1U);
+    EXPECT_EQ(spec->devices[0].name, "uid-a-0.part.GPU-0");
+    EXPECT_EQ(spec->devices[0].edits.device_nodes[0].path, "/dev/nvidia0");
+    EXPECT_EQ(spec->edits.mounts.at(0).container_path, "/guard");
+    std::filesystem::remove_all(node.root.resolve("/cdi"));
+    const auto second = keeper->prepare(claim);
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(*first, *second);
+    EXPECT_EQ(node.root.read("/cdi/k8s.gpu.aliquot.dev-claim-uid-a.json").ok(), true);
+}
+
+TEST_F(DraKeeper, WritesTheFilesAnewWhenItStarts) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(claim));
+    std::filesystem::remove_all(node.root.resolve("/cdi"));
+    ASSERT_TRUE(node.root.write_atomically("/cdi/k8s.gpu.aliquot.dev-claim-gone.json", "{}"));
+    ASSERT_TRUE(node.root.write_atomically("/cdi/other.json", "{}"));
+    const auto keeper = node.start();
+    EXPECT_EQ(node.files("/cdi"),
+              (std::vector<std::string>{"k8s.gpu.aliquot.dev-claim-uid-a.json", "other.json"}));
+    EXPECT_EQ(keeper->held().at({"GPU-0"}), "ai/a");
+}
+
+TEST_F(DraKeeper, UnpreparesWhatIsThereAndWhatIsNot) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    const auto keeper = node.start();
+    ASSERT_TRUE(keeper->prepare(claim));
+    node.claims.clear();  // the object is gone
+    EXPECT_TRUE(keeper->unprepare(claim));
+    EXPECT_TRUE(keeper->unprepare(claim));
+    EXPECT_TRUE(keeper->unprepare({"ai", "never", "uid-never"}));
+    EXPECT_TRUE(keeper->unprepare({"ai", "evil", "../../etc/passwd"}));
+    EXPECT_TRUE(node.files("/cdi").empty());
+    EXPECT_TRUE(node.files("/state", ".claim").empty());
+    EXPECT_TRUE(node.files(kGuards).empty());
+    EXPECT_FALSE(keeper->prepare(claim)) << "a call that came late";
+}
+
+TEST_F(DraKeeper, PreparesAnewAfterAReboot) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(claim));
+    std::filesystem::remove_all(node.root.resolve("/cdi"));
+    std::filesystem::remove_all(node.root.resolve(kGuards));
+    const auto keeper = node.start("boot-2");
+    EXPECT_TRUE(node.files("/cdi").empty()) << "its guard is gone: no file that names it";
+    const auto made = keeper->prepare(claim);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->boot, "boot-2");
+    EXPECT_EQ(node.files(kGuards).size(), 1U);
+}
+
+TEST_F(DraKeeper, LeavesNothingWhenTheGuardFails) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    const auto keeper = node.start();
+    node.guard_fails = "no room";
+    const auto refused = keeper->prepare(claim);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "claim ai/a: no room");
+    EXPECT_TRUE(node.files("/state", ".claim").empty());
+    EXPECT_TRUE(node.files("/cdi").empty());
+    node.guard_fails.clear();
+    EXPECT_TRUE(keeper->prepare(claim));
+}
+
+TEST_F(DraKeeper, SetsAsideWhatItCannotRead) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(claim));
+    std::ofstream(node.root.resolve("/state/uid-a.claim"), std::ios::app) << "x";
+    ASSERT_TRUE(node.root.write_atomically("/state/uid-b.claim", ""));
+    const auto keeper = node.start();
+    EXPECT_TRUE(keeper->claims().empty());
+    EXPECT_EQ(node.files("/state", ".bad").size(), 2U);
+    EXPECT_TRUE(keeper->prepare(claim));
+    EXPECT_EQ(node.files(kGuards).size(), 1U) << "the region of the lost note is gone";
+}
+
+TEST_F(DraKeeper, SeesWhatAnotherInstanceHasDone) {
+    const auto old_one = node.start();
+    const auto new_one = node.start();
+    const ClaimName claim = node.allocate("a", "60Gi", 25);
+    ASSERT_TRUE(old_one->prepare(claim));
+    EXPECT_FALSE(new_one->prepare(node.allocate("b", "60Gi", 25)));
+    EXPECT_TRUE(new_one->unprepare(claim));
+    EXPECT_TRUE(old_one->prepare(node.allocate("b", "60Gi", 25)));
+    EXPECT_EQ(new_one->claims().size(), 1U);
+}
+
+TEST_F(DraKeeper, RefusesTwoLimitedClaimsInOneContainer) {
+    const auto keeper = node.start();
+    ASSERT_TRUE(keeper->prepare(node.allocate("a", "3Gi", 25)));
+    const ClaimName second = node.allocate("b", "3Gi", 25);
+    const auto pod = [](const std::string& first, const std::string& other) {
+        return R"({"spec":{"resourceClaims":[{"name":"x","resourceClaimName":"a"},{"name":"y","resourceClaimTemplateName":"t"}],)"
+               R"("containers":[{"name":"one","resources":{"claims":[)" +
+               first + R"(]}},{"name":"two","resources":{"claims":[)" + other +
+               R"(]}}]},"status":{"resourceClaimStatuses":[{"name":"y","resourceClaimName":"b"}]}})";
+    };
+    node.pods["pod-b"] = pod(R"({"name":"x"},{"name":"y"})", "");
+    const auto refused = keeper->prepare(second);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(
+        refused.error().message,
+        "claim ai/b: container one of pod pod-b also uses claim a; the limits of one claim are "
+        "kept in a container: make both requests in one claim");
+    node.pods.erase("pod-b");
+    EXPECT_FALSE(keeper->prepare(second)) << "nobody says that it is safe";
+    node.pods["pod-b"] = pod(R"({"name":"x"})", R"({"name":"y"})");
+    EXPECT_TRUE(keeper->prepare(second));
+}
+
+TEST_F(DraKeeper, PreparesNothingWhileItIsClosed) {
+    const ClaimName held = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(held));
+    node.state.closed = "claims are not served on this node";
+    const auto keeper = node.start();
+    EXPECT_TRUE(keeper->prepare(held)) << "what is prepared stays";
+    const auto refused = keeper->prepare(node.allocate("b", "3Gi", 25));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "claim ai/b: claims are not served on this node");
+    EXPECT_TRUE(keeper->unprepare(held));
+}
+
+/// What must hold at any moment, as the next start finds it.
+void expect_sound(Node& node) {
+    const auto keeper = node.start();
+    std::map<std::string, std::uint64_t> memory;
+    std::set<std::string> uids;
+    for (const auto& [uid, claim] : keeper->claims()) {
+        EXPECT_EQ(claim.state, PreparedClaim::State::kPrepared);
+        uids.insert(uid);
+        for (const PreparedDevice& device : claim.devices)
+            memory[device.gpu] += device.memory_bytes;
+    }
+    for (const auto& [gpu, bytes] : memory) EXPECT_LE(bytes, 81408ULL << 20U) << gpu;
+    std::set<std::string> with_file;
+    for (const std::string& name : node.files("/cdi")) with_file.insert(uid_of_cdi_file(name));
+    EXPECT_EQ(with_file, uids);
+    std::set<std::string> with_guard;
+    for (const std::string& name : node.files(kGuards))
+        with_guard.insert(name.substr(0, name.find("-0.")));
+    EXPECT_EQ(with_guard, uids);
+}
+
+// A thousand calls, every process of them killed somewhere, files lost between two of them.
+TEST_F(DraKeeper, SurvivesAThousandKills) {
+    constexpr unsigned kRounds = 250;
+    constexpr unsigned kCalls = 4;
+    std::mt19937 random(7);
+    std::vector<ClaimName> names;
+    for (unsigned i = 0; i < 12; ++i) {
+        names.push_back(
+            node.allocate("c" + std::to_string(i), std::to_string(10 + i) + "Gi", 10, i % 2));
+    }
+    unsigned killed = 0;
+    for (unsigned round = 0; round < kRounds; ++round) {
+        const auto seed = static_cast<unsigned>(random());
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            std::mt19937 choice(seed);
+            const auto keeper = node.start();
+            for (unsigned call = 0; call < kCalls; ++call) {
+                const ClaimName& name = names[choice() % names.size()];
+                if (choice() % 2 == 0) {
+                    (void)keeper->prepare(name);
+                } else {
+                    (void)keeper->unprepare(name);
+                }
+            }
+            ::_exit(0);
+        }
+        ::usleep(static_cast<useconds_t>(random() % 4000));
+        ::kill(child, SIGKILL);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        killed += WIFSIGNALED(status) ? 1 : 0;
+        if (round % 10 == 0) std::filesystem::remove_all(node.root.resolve("/cdi"));
+        expect_sound(node);
+    }
+    EXPECT_GT(killed, 0U);
+    const auto keeper = node.start();
+    for (const ClaimName& name : names) EXPECT_TRUE(keeper->unprepare(name));
+    expect_sound(node);
+    EXPECT_TRUE(keeper->claims().empty());
+    EXPECT_TRUE(node.files("/cdi").empty());
+    EXPECT_TRUE(node.files(kGuards).empty());
+}
+
+}  // namespace
+}  // namespace aliquot::dra

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPUs by ResourceClaims: the built agent publishes them in an API server, registers with kubelet, prepares claims
+// that were allocated, and holds them to what was booked, over its own death.
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
+
+#include <algorithm>
+
+#include "cdi/spec.h"
+#include "guard_region/config_file.h"
+#include "tests/e2e/cluster_node.h"
+
+namespace aliquot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
+constexpr char kClaims[] = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+constexpr char kDriver[] = "gpu.aliquot.dev";
+
+class Claims : public ClusterNode {
+protected:
+    void SetUp() override {
+        ClusterNode::SetUp();
+        const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+        const auto rules = Json::parse(R"([
+            {"apiGroups":["resource.k8s.io"],"resources":["resourceslices"],
+             "verbs":["get","list","watch","create","update","delete"]},
+            {"apiGroups":["resource.k8s.io"],"resources":["resourceclaims"],"verbs":["get"]},
+            {"apiGroups":[""],"resources":["pods"],"verbs":["get"]}])");
+        ask("POST", rbac + "/clusterroles", {{"metadata", {{"name", "claims"}}}, {"rules", rules}});
+        ask("POST", rbac + "/clusterrolebindings", Json::parse(R"({"metadata":{"name":"claims"},
+                "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"claims"},
+                "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"agent"}]})"));
+        make_gpus("a2", 2);
+    }
+
+    std::vector<Json> devices() {
+        std::vector<Json> found;
+        const Json list = ask("GET", kSlices);
+        for (const Json& slice : list["items"]) {
+            for (const Json& device : slice["spec"].value("devices", Json::array())) {
+                found.push_back(device);
+            }
+        }
+        return found;
+    }
+    testing::AssertionResult is_ready() {
+        return soon([&] {
+            const auto drivers = kubelet_->claim_drivers();
+            return !drivers.empty() && drivers.front() == kDriver && devices().size() == 2;
+        });
+    }
+    /// As kube-scheduler does for a pod.
+    sim::ClaimReference allocate(const std::string& name, const std::string& device,
+                                 const std::string& memory, const std::string& compute) {
+        const Json capacity{{"memory", memory}, {"compute", compute}};
+        Json made = ask("POST", kClaims,
+                        {{"apiVersion", "resource.k8s.io/v1"},
+                         {"kind", "ResourceClaim"},
+                         {"metadata", {{"name", name}}},
+                         {"spec",
+                          {{"devices",
+                            {{"requests",
+                              {{{"name", "gpu"},
+                                {"exactly",
+                                 {{"deviceClassName", kDriver},
+                                  {"capacity", {{"requests", capacity}}}}}}}}}}}}});
+        made["status"] = {
+            {"allocation",
+             {{"devices",
+               {{"results",
+                 {{{"request", "gpu"},
+                   {"driver", kDriver},
+                   {"pool", "gpu-1"},
+                   {"device", device},
+                   {"shareID",
+                    "8f2c9a44-0f0e-4e6c-9f3e-0d8f8f1f2a3" + std::to_string(++shares_ % 10)},
+                   {"consumedCapacity", capacity}}}}}}}},
+            {"reservedFor", {{{"resource", "pods"}, {"name", "p-" + name}, {"uid", "u-" + name}}}}};
+        const Json kept = ask("PUT", std::string(kClaims) + "/" + name + "/status", made);
+        return {.claim_namespace = "default",
+                .name = name,
+                .uid = kept["metadata"]["uid"].get<std::string>(),
+                .drivers = {kDriver}};
+    }
+    [[nodiscard]] std::string cdi_path(const std::string& uid) const {
+        return "/var/run/cdi/k8s.gpu.aliquot.dev-claim-" + uid + ".json";
+    }
+    unsigned shares_ = 0;
+};
+
+TEST_F(Claims, ArePreparedAndHeldToWhatWasBooked) {
+    start_agent({"--dra", "auto"});
+    ASSERT_TRUE(is_ready());
+    const auto offered = kubelet_->resources();
+    EXPECT_TRUE(std::ranges::all_of(offered, [](const auto& one) {
+        return one.second.capacity == 0;
+    })) << "a node hands out its GPUs in one way";
+    const Json device = devices().front();
+    EXPECT_EQ(device["allowMultipleAllocations"], true);
+    EXPECT_EQ(device["attributes"]["productName"]["string"], "NVIDIA A2");
+    const std::string name = device["name"];
+
+    const auto claim = allocate("share", name, "3Gi", "25");
+    const auto prepared = kubelet_->prepare_claims("u-share", {claim});
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    ASSERT_EQ(prepared->size(), 1U);
+    EXPECT_EQ(prepared->front().device, name);
+    const auto spec = cdi::parse(*root_.read(cdi_path(claim.uid)));
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ("k8s.gpu.aliquot.dev/claim=" + spec->devices.at(0).name,
+              prepared->front().cdi_devices.at(0));
+    const auto guard =
+        std::ranges::find(spec->edits.mounts, "/run/aliquot/guard", &cdi::Mount::container_path);
+    ASSERT_NE(guard, spec->edits.mounts.end()) << "its limits are the guard's to keep";
+    const auto limits = guard_region::ConfigFile::open(root_.resolve(guard->host_path + "/config"),
+                                                       guard_region::ConfigFile::Access::kRead);
+    ASSERT_TRUE(limits) << limits.error().message;
+    ASSERT_EQ(limits->settings().devices.size(), 1U);
+    EXPECT_EQ(limits->settings().devices[0].memory_bytes, 3ULL << 30U);
+    EXPECT_EQ(limits->settings().devices[0].cap_ppm, 250'000U);
+    EXPECT_EQ(limits->settings().devices[0].uuid, device["attributes"]["uuid"]["string"]);
+
+    const auto more = allocate("more", name, "14Gi", "10");
+    const auto refused = kubelet_->prepare_claims("u-more", {more});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("would be given away"));
+
+    // It dies, and what containers need is lost: a new one brings it back.
+    ::kill(agent_->pid(), SIGKILL);
+    agent_->terminate(60s);
+    agent_.reset();
+    ASSERT_TRUE(root_.remove(cdi_path(claim.uid)));
+    start_agent({"--dra", "auto"});
+    ASSERT_TRUE(soon([&] { return root_.exists(cdi_path(claim.uid)); }));
+    ASSERT_TRUE(is_ready());
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-share").ok(); }));
+    EXPECT_FALSE(root_.exists(cdi_path(claim.uid)));
+    ASSERT_TRUE(soon([&] { return kubelet_->prepare_claims("u-more", {more}).ok(); }));
+}
+
+TEST_F(Claims, LeaveTheGpuTheyHoldAwayFromTheDevicePlugin) {
+    start_agent({"--dra", "consumable"});
+    ASSERT_TRUE(is_ready());
+    const auto claim = allocate("share", devices().front()["name"], "3Gi", "25");
+    ASSERT_TRUE(kubelet_->prepare_claims("u-share", {claim}));
+    agent_->terminate(60s);
+    agent_.reset();
+    start_agent();
+    ASSERT_TRUE(soon([&] {
+        const auto resources = kubelet_->resources();
+        const auto found = resources.find(kGpu);
+        return found != resources.end() && found->second.allocatable == 1;
+    }));
+    ASSERT_TRUE(soon([&] { return devices().empty(); }));
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-share").ok(); }));
+    EXPECT_TRUE(offers(kGpu, 2));
+}
+
+TEST_F(Claims, WaitForWhatPodsHoldByTheDevicePlugin) {
+    start_agent();
+    ASSERT_TRUE(offers(kGpu, 2));
+    const auto admitted = admit("old", kGpu);
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    const std::string held = admitted->front().grant.environment.at("NVIDIA_VISIBLE_DEVICES");
+    agent_->terminate(60s);
+    agent_.reset();
+    start_agent({"--dra", "whole"});
+    ASSERT_TRUE(soon([&] { return devices().size() == 1; }));
+    EXPECT_NE(devices().front()["attributes"]["uuid"]["string"], held);
+    kubelet_->remove("old");
+    EXPECT_TRUE(soon([&] { return devices().size() == 2; }));
+    EXPECT_TRUE(soon([&] { return kubelet_->resources()[kGpu].capacity == 0; }));
+}
+
+}  // namespace
+}  // namespace aliquot

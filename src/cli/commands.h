@@ -13,8 +13,10 @@
     COMMAND("plan", add_plan_command)                   \
     COMMAND("detect", add_detect_command)               \
     COMMAND("size", add_size_command)                   \
+    COMMAND("image", add_image_command)                 \
     COMMAND("gpu", add_gpu_command)                     \
     COMMAND("mig", add_mig_command)                     \
+    COMMAND("gate", add_gate_command)                   \
     COMMAND("top", add_top_command)                     \
     COMMAND("run", add_run_command)                     \
     COMMAND("job", add_job_command)                     \
@@ -30,6 +32,8 @@
     COMMAND("node", add_node_command)                   \
     COMMAND("verify", add_verify_command)               \
     COMMAND("placement", add_placement_command)         \
+    COMMAND("pool", add_pool_command)                   \
+    COMMAND("runner", add_runner_command)               \
     COMMAND("queue", add_queue_command)
 
 namespace aliquot::cli {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pools/observe.h"
+
+#include <gtest/gtest.h>
+
+#include "document/yaml.h"
+#include "pools/desired.h"
+
+namespace aliquot::pools {
+namespace {
+
+using document::Value;
+using std::chrono::minutes;
+
+const Instant kNow{std::chrono::seconds(1'795'500'000)};  // 2026-11-24T06:00:00Z
+
+Value yaml(const std::string& text) { return document::parse_yaml(text).documents.at(0); }
+Value node(const std::string& name, const std::string& allocatable, const std::string& more = "") {
+    return yaml("metadata: {name: " + name +
+                ", creationTimestamp: '2026-11-24T05:00:00Z', labels: {aliquot.dev/pool: ci}" +
+                more +
+                "}\nspec: {}\nstatus: {conditions: [{type: Ready, status: 'True'}], allocatable: "
+                "{cpu: 8, " +
+                allocatable + "}}\n");
+}
+Value pod(const std::string& name, const std::string& resources, const std::string& on = "") {
+    return yaml("metadata: {name: " + name +
+                ", namespace: ci, creationTimestamp: '2026-11-24T05:58:00Z'}\n"
+                "spec: {" +
+                (on.empty() ? "" : "nodeName: " + on + ", ") +
+                "containers: [{name: a, resources: {requests: {" + resources + "}, limits: {" +
+                resources +
+                "}}}]}\n"
+                "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
+                "reason: Unschedulable}]}\n");
+}
+Pool pool() {
+    Pool made;
+    made.name = "ci";
+    made.max = 5;
+    made.node.amounts = {{"cpu", 8}, {"nvidia.com/gpu.shared", 4}};
+    return made;
+}
+
+TEST(ObservedPool, CountsWhatPodsHoldAndWhatWaits) {
+    const auto seen = observe(pool(), {node("a", "nvidia.com/gpu.shared: 4")},
+                              {pod("one", "nvidia.com/gpu.shared: 1", "a"),
+                               pod("two", "nvidia.com/gpu.shared: 1"), pod("cpu", "cpu: 1")},
+                              kNow);
+    ASSERT_EQ(seen.nodes.size(), 1U);
+    EXPECT_EQ(seen.nodes[0].pods, 1U);
+    EXPECT_DOUBLE_EQ(seen.nodes[0].free.at("nvidia.com/gpu.shared"), 3);
+    EXPECT_EQ(seen.nodes[0].seen, minutes(60));
+    ASSERT_EQ(seen.waiting.size(), 1U);
+    EXPECT_EQ(seen.waiting[0].pod, "ci/two");
+    EXPECT_EQ(seen.waiting[0].waited, minutes(2));
+}
+
+TEST(ObservedPool, TakesANodeWithoutItsResourceAsOneThatWarmsUp) {
+    const auto seen = observe(pool(), {node("a", "memory: 1Gi")}, {}, kNow);
+    EXPECT_EQ(seen.nodes.at(0).not_passed,
+              "device-plugin: the node offers no nvidia.com/gpu.shared yet");
+    EXPECT_FALSE(seen.nodes[0].is_capacity());
+    EXPECT_TRUE(observe(pool(), {yaml("metadata: {name: other}")}, {}, kNow).nodes.empty());
+}
+
+TEST(ObservedPool, KnowsSinceWhenANodeIsEmptyAndWhichOnesGo) {
+    const auto seen = observe(
+        pool(),
+        {node("a", "nvidia.com/gpu.shared: 4",
+              ", annotations: {aliquot.dev/empty-since: '2026-11-24T05:59:00Z'}"),
+         node("b", "nvidia.com/gpu.shared: 4", ", deletionTimestamp: '2026-11-24T05:59:00Z'")},
+        {}, kNow);
+    EXPECT_EQ(seen.nodes.at(0).empty, minutes(1));
+    EXPECT_TRUE(seen.nodes.at(1).leaves);
+}
+
+}  // namespace
+}  // namespace aliquot::pools

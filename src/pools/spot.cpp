@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pools/spot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/number.h"
+#include "base/units.h"
+
+namespace aliquot::pools {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr minutes kFirstPause{5};
+constexpr minutes kLongestPause{30};
+constexpr std::chrono::hours kForget{3};
+
+/// Expected hours until `work` is done when interruptions come with `rate` an hour and each begins it anew after
+/// `restart`. source   the mean of a restarted task, (1/rate + restart) * (e^(rate*work) - 1)
+double expected_hours(double work, double rate, double restart) {
+    if (rate <= 0) return work;
+    return (1 / rate + restart) * std::expm1(rate * work);
+}
+
+std::string usd(double amount) { return "$" + fixed_text(amount, 2); }
+
+}  // namespace
+
+std::string to_text(const Offer& offer) {
+    return offer.type + (offer.capacity == CapacityType::kSpot ? " on spot" : " on demand");
+}
+
+void StockOuts::note_failure(const Offer& offer, Instant now) {
+    Record& record = records_[offer];
+    if (record.failures != 0 && now - record.last > kForget) record.failures = 0;
+    record.failures = std::min(record.failures + 1, 16U);
+    record.last = now;
+}
+
+void StockOuts::note_success(const Offer& offer) { records_.erase(offer); }
+
+std::optional<Instant> StockOuts::blocked_until(const Offer& offer, Instant now) const {
+    const auto found = records_.find(offer);
+    if (found == records_.end()) return std::nullopt;
+    const minutes pause =
+        std::min(kLongestPause, kFirstPause * (1 << std::min(found->second.failures - 1, 4U)));
+    const Instant until = found->second.last + pause;
+    return now < until ? std::optional(until) : std::nullopt;
+}
+
+std::vector<Offer> offers_of(const Pool& pool, seconds waited) {
+    std::vector<Offer> offers;
+    const bool has_on_demand =
+        std::ranges::find(pool.capacity, CapacityType::kOnDemand) != pool.capacity.end();
+    for (const CapacityType capacity : pool.capacity) {
+        const bool is_spot = capacity == CapacityType::kSpot;
+        if (is_spot && pool.is_production()) continue;
+        if (is_spot && has_on_demand && waited > pool.spot_patience) continue;
+        for (const std::string& type : pool.instances) offers.push_back({type, capacity});
+    }
+    return offers;
+}
+
+std::optional<Offer> choose_offer(const Pool& pool, const StockOuts& stock, seconds waited,
+                                  Instant now) {
+    for (const Offer& offer : offers_of(pool, waited)) {
+        if (!stock.blocked_until(offer, now)) return offer;
+    }
+    return std::nullopt;
+}
+
+SpotAdvice advise(const SpotJob& job, const SpotMarket& market) {
+    SpotAdvice advice;
+    const double rate = std::max(0.0, market.notices_per_hour);
+    advice.on_demand_cost = market.on_demand * job.hours;
+    const bool saves = job.checkpoint_hours > 0 && job.checkpoint_hours < job.hours;
+    const double piece = saves ? job.checkpoint_hours : job.hours;
+    const double pieces = piece > 0 ? job.hours / piece : 0;
+    const double cost_of_saving = saves ? job.save_hours : 0;
+    advice.spot_hours = pieces * expected_hours(piece + cost_of_saving, rate, job.restart_hours);
+    advice.spot_cost = market.spot * advice.spot_hours;
+    if (rate > 0) advice.best_checkpoint_hours = std::sqrt(2 * job.save_hours / rate);
+    const bool in_time = !job.deadline_hours || advice.spot_hours <= *job.deadline_hours;
+    advice.pays = market.spot > 0 && advice.spot_cost < advice.on_demand_cost && in_time;
+    if (market.spot <= 0) {
+        advice.words = "the price on spot is not known; on demand " + usd(advice.on_demand_cost);
+        return advice;
+    }
+    const double saving =
+        advice.on_demand_cost > 0 ? kPercent * (1 - advice.spot_cost / advice.on_demand_cost) : 0;
+    advice.words = "spot " + usd(advice.spot_cost) + " in " + fixed_text(advice.spot_hours, 1) +
+                   " h expected, on demand " + usd(advice.on_demand_cost) + " in " +
+                   fixed_text(job.hours, 1) + " h: " +
+                   (advice.pays ? "spot pays, " + fixed_text(saving, 0) + " % less"
+                    : !in_time  ? "spot is expected to miss the deadline of " +
+                                     fixed_text(*job.deadline_hours, 1) + " h"
+                               : "spot does not pay");
+    if (!saves && rate > 0 && advice.best_checkpoint_hours < job.hours) {
+        advice.words += "; with a checkpoint every " +
+                        fixed_text(60 * advice.best_checkpoint_hours, 0) + " min less is lost";
+    }
+    return advice;
+}
+
+NoticePlan plan_notice(const std::vector<std::string>& pods, seconds left, seconds reserve) {
+    NoticePlan plan;
+    plan.replace_first = !pods.empty();
+    plan.checkpoint = pods;
+    plan.save_within = std::max(seconds(0), left - reserve);
+    plan.drain_at = plan.save_within;
+    return plan;
+}
+
+}  // namespace aliquot::pools

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pools/pool.h"
+
+namespace aliquot::pools {
+
+/// One thing that a cloud sells: a type, on spot or on demand.
+struct Offer {
+    std::string type;
+    CapacityType capacity = CapacityType::kOnDemand;
+    friend auto operator<=>(const Offer&, const Offer&) = default;
+};
+std::string to_text(const Offer& offer);  // "g4dn.xlarge on spot"
+
+/// Which offers were out of stock, and until when they are left alone: 5 minutes, twice as long after each
+/// further failure, at most 30 minutes; forgotten after 3 hours. Not thread-safe.
+class StockOuts {
+public:
+    void note_failure(const Offer& offer, Instant now);
+    void note_success(const Offer& offer);
+    /// Empty: it may be asked for.
+    [[nodiscard]] std::optional<Instant> blocked_until(const Offer& offer, Instant now) const;
+
+private:
+    struct Record {
+        unsigned failures = 0;
+        Instant last;
+    };
+    std::map<Offer, Record> records_;
+};
+
+/// All offers of a pool in the order in which they are tried: by capacity type first, then by instance. Spot is
+/// left out in production, and once a pod has waited longer than spotPatience.
+std::vector<Offer> offers_of(const Pool& pool, std::chrono::seconds waited);
+
+/// The first that is not out of stock; empty: all are.
+std::optional<Offer> choose_offer(const Pool& pool, const StockOuts& stock,
+                                  std::chrono::seconds waited, Instant now);
+
+/// A job as far as spot nodes matter to it.
+struct SpotJob {
+    double hours = 0;               // of work
+    double checkpoint_hours = 0;    // between two checkpoints; 0: it saves nothing
+    double save_hours = 1.0 / 120;  // that one checkpoint takes
+    double restart_hours = 0.1;     // until work goes on elsewhere: a node, an image, a load
+    std::optional<double> deadline_hours{};
+};
+
+/// Prices of one hour and how often a spot node is taken away.
+struct SpotMarket {
+    double on_demand = 0;
+    double spot = 0;
+    double notices_per_hour = 0.05;
+};
+
+struct SpotAdvice {
+    double on_demand_cost = 0;
+    double spot_cost = 0;   // expected, with work that is done twice
+    double spot_hours = 0;  // expected
+    double best_checkpoint_hours =
+        0;  // sqrt(2 * save / rate) (Young); 0: spot nodes are not taken away
+    bool pays = false;
+    std::string words;  // one line for a person
+};
+
+/// Whether spot pays: its expected cost is lower, and its expected end is before the deadline. Interruptions come
+/// at random at a constant rate; each loses the work since the last checkpoint.
+SpotAdvice advise(const SpotJob& job, const SpotMarket& market);
+
+/// What a spot node's notice means for the pool, in this order.
+struct NoticePlan {
+    bool replace_first = false;           // ask for a node before the old one goes
+    std::vector<std::string> checkpoint;  // pods that are told to save
+    std::chrono::seconds save_within{};   // what they have for it
+    std::chrono::seconds drain_at{};      // from now: when the node is cordoned and drained
+};
+
+/// A node goes in `left`. Pods get the time but for `reserve`, in which they are ended and their pods made anew.
+NoticePlan plan_notice(const std::vector<std::string>& pods, std::chrono::seconds left,
+                       std::chrono::seconds reserve = std::chrono::seconds(30));
+
+}  // namespace aliquot::pools

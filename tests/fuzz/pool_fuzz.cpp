@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as a pool file: nothing crashes, places lie inside the text, and what is read holds what the format
+// promises. The first line is a cron expression besides: its next tick is later and its last one is not.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+#include "pools/read.h"
+
+namespace {
+
+void expect(bool holds) {
+    if (!holds) std::abort();
+}
+
+void check_cron(std::string_view text) {
+    using aliquot::pools::Cron;
+    using aliquot::pools::Instant;
+    using aliquot::pools::TimeZone;
+    const auto cron = Cron::parse(text);
+    if (!cron) return;
+    const Instant now{std::chrono::seconds(1'800'000'000)};
+    const auto next = TimeZone::utc().next_tick(*cron, now);
+    expect(next && *next > now);  // one that never comes is refused
+    expect(TimeZone::utc().last_tick(*cron, *next) == next);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto lines = aliquot::lines_of(text);
+    const auto read = aliquot::pools::read_pools(text);
+    for (const auto& problem : read.problems) {
+        expect(problem.mark.line <= lines.size() + 1);
+        expect(!problem.message.empty() && problem.message.find('\n') == std::string::npos);
+    }
+    for (const auto& pool : read.pools) {
+        expect(pool.min <= pool.max && pool.most_nodes() <= pool.max && !pool.name.empty());
+        for (const auto& schedule : pool.schedules) expect(schedule.replicas <= pool.max);
+    }
+    if (!lines.empty()) check_cron(lines.front());
+    return 0;
+}

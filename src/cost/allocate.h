@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cost/interval.h"
+#include "cost/row.h"
+
+namespace aliquot::cost {
+
+/// Divides what the nodes cost between those who had something of them. For each node, hour and price:
+/// - a GPU's price goes to its holders by their shares; when these are more than the GPU, in proportion;
+/// - what nobody holds is free, warming or draining; all of a broken GPU is broken;
+/// - CPU and memory go to their holders in the same way, the rest is free.
+/// Whatever the history: spans of a node that overlap count once (the one that begins first), so do intervals of
+/// one owner on one part; intervals outside of spans cost nothing. Order does not matter. Uses up to `threads`.
+Allocation allocate(const History& history, unsigned threads = 1);
+
+}  // namespace aliquot::cost

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/node_division.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace aliquot::cost {
+namespace {
+
+constexpr Wide kTick = Wide{1'000} * kWholeGpu;  // all of a pool, for a millisecond
+constexpr std::uint64_t kRounding = 64;          // billionths that shares of 1 / n may leave
+
+std::uint64_t energy_until(const Interval& of, TimeMs time) {
+    return static_cast<std::uint64_t>(Wide{of.energy_millijoules} *
+                                      static_cast<Wide>(time - of.begin) /
+                                      static_cast<Wide>(of.end - of.begin));
+}
+
+}  // namespace
+
+void NodeDivision::Pool::advance(TimeMs now) {
+    if (now <= since) return;
+    const Wide all = kTick * static_cast<Wide>(now - since);
+    since = now;
+    if (marks[static_cast<std::size_t>(State::kBroken)] != 0) {
+        rest[static_cast<std::size_t>(State::kBroken)] += all;
+        return;
+    }
+    const bool full = held != 0 && held + kRounding > capacity;
+    const Wide moved = held == 0 ? 0 : all / (full ? held : capacity);
+    clock += moved;
+    rest[static_cast<std::size_t>(rest_state())] += all - moved * held;
+}
+
+State NodeDivision::Pool::rest_state() const {
+    for (const State state : {State::kDraining, State::kWarming}) {
+        if (marks[static_cast<std::size_t>(state)] != 0) return state;
+    }
+    return State::kFree;
+}
+
+std::size_t NodeDivision::KeyHash::operator()(const Key& key) const {
+    constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
+    std::uint64_t hash = (std::uint64_t{key.owner} << 32U | key.device) * kMix;
+    hash ^= hash >> 29U;
+    hash = (hash ^ (std::uint64_t{key.part} << 8U | static_cast<std::uint64_t>(key.state))) * kMix;
+    return hash ^ hash >> 32U;
+}
+
+NodeDivision::NodeDivision(const std::vector<const Span*>& spans,
+                           const std::vector<Interval>& intervals, Allocation& out)
+    : spans_(spans), intervals_(intervals), out_(out) {}
+
+void NodeDivision::run() {
+    TimeMs covered = INT64_MIN;  // where spans overlap, the first one counts
+    for (const Span* span : spans_) {
+        const TimeMs begin = std::max(span->begin, covered);
+        if (begin >= span->end) continue;
+        covered = span->end;
+        enter(*span, begin);
+        for (TimeMs at = begin; at < span->end;) {
+            const TimeMs end = std::min(hour_of(at) + kHourMs, span->end);
+            play(at, end);
+            write(*span, at, end);
+            at = end;
+        }
+    }
+}
+
+void NodeDivision::enter(const Span& span, TimeMs at) {
+    rates_ = rates_of(span);
+    devices_ = span.devices;
+    gpu_of_.clear();
+    for (std::size_t i = 0; i < devices_.size(); ++i) gpu_of_.emplace(devices_[i], i);
+    gpus_.assign(devices_.size(), Pool{});
+    for (Pool& gpu : gpus_) gpu.capacity = kWholeGpu;
+    cpu_ = Pool{.capacity = span.cpu_milli};
+    memory_ = Pool{.capacity = span.memory_mib};
+    for (Pool& gpu : gpus_) gpu.since = at;
+    cpu_.since = memory_.since = at;
+    while (!ends_.empty() && ends_.top().first <= at) {
+        holds_[ends_.top().second].alive = false;
+        unused_.push_back(ends_.top().second);
+        ends_.pop();
+    }
+    for (Hold& hold : holds_) {
+        if (!hold.alive) continue;
+        hold.settled = at;
+        attach(hold);
+    }
+}
+
+void NodeDivision::play(TimeMs begin, TimeMs end) {
+    while (true) {
+        const TimeMs starts =
+            next_ < intervals_.size() ? std::max(intervals_[next_].begin, begin) : INT64_MAX;
+        const TimeMs stops = ends_.empty() ? INT64_MAX : ends_.top().first;
+        if (std::min(starts, stops) >= end) break;
+        if (stops <= starts) {
+            const std::size_t at = ends_.top().second;
+            ends_.pop();
+            settle(holds_[at], stops);
+            detach(holds_[at]);
+            holds_[at].alive = false;
+            unused_.push_back(at);
+        } else {
+            if (intervals_[next_].end > begin) start(next_, starts);
+            ++next_;
+        }
+    }
+    advance_pools(end);
+    for (Hold& hold : holds_) {
+        if (hold.alive) settle(hold, end);
+    }
+}
+
+void NodeDivision::advance_pools(TimeMs now) {
+    for (Pool& gpu : gpus_) gpu.advance(now);
+    cpu_.advance(now);
+    memory_.advance(now);
+}
+
+void NodeDivision::start(std::size_t interval, TimeMs at) {
+    std::size_t place = holds_.size();
+    if (unused_.empty()) {
+        holds_.emplace_back();
+    } else {
+        place = unused_.back();
+        unused_.pop_back();
+    }
+    const Interval& of = intervals_[interval];
+    holds_[place] = Hold{.interval = interval, .settled = at, .alive = true};
+    holds_[place].marks =
+        of.share == 0 && of.device != 0 && (of.owner == 0 || of.state == State::kBroken);
+    if (const auto gpu = gpu_of_.find(of.device); gpu != gpu_of_.end()) {
+        gpus_[gpu->second].advance(at);
+    }
+    cpu_.advance(at);
+    memory_.advance(at);
+    attach(holds_[place]);
+    ends_.emplace(of.end, place);
+}
+
+void NodeDivision::attach(Hold& hold) {
+    const Interval& of = intervals_[hold.interval];
+    const auto gpu = of.device == 0 ? gpu_of_.end() : gpu_of_.find(of.device);
+    hold.gpu = gpu == gpu_of_.end() ? kNoPool : gpu->second;
+    if (hold.gpu != kNoPool) {
+        Pool& pool = gpus_[hold.gpu];
+        if (hold.marks) ++pool.marks[static_cast<std::size_t>(of.state)];
+        if (!hold.marks) pool.held += of.share;
+        hold.gpu_clock = pool.clock;
+    }
+    if (cpu_.capacity != 0) cpu_.held += of.cpu_milli;
+    if (memory_.capacity != 0) memory_.held += of.memory_mib;
+    hold.cpu_clock = cpu_.clock;
+    hold.memory_clock = memory_.clock;
+}
+
+void NodeDivision::detach(const Hold& hold) {
+    const Interval& of = intervals_[hold.interval];
+    if (hold.gpu != kNoPool) {
+        Pool& pool = gpus_[hold.gpu];
+        if (hold.marks) --pool.marks[static_cast<std::size_t>(of.state)];
+        if (!hold.marks) pool.held -= of.share;
+    }
+    if (cpu_.capacity != 0) cpu_.held -= of.cpu_milli;
+    if (memory_.capacity != 0) memory_.held -= of.memory_mib;
+}
+
+void NodeDivision::settle(Hold& hold, TimeMs now) {
+    const Interval& of = intervals_[hold.interval];
+    if (now <= hold.settled) return;
+    cpu_.advance(now);
+    memory_.advance(now);
+    Weights& mine = weights({of.owner, of.device, of.part, of.state});
+    if (hold.gpu != kNoPool) {
+        Pool& pool = gpus_[hold.gpu];
+        pool.advance(now);
+        if (!hold.marks) mine.gpu += (pool.clock - hold.gpu_clock) * of.share;
+        hold.gpu_clock = pool.clock;
+        mine.gpu_rate = rates_.gpus[hold.gpu];
+    }
+    mine.cpu += (cpu_.clock - hold.cpu_clock) * of.cpu_milli;
+    mine.memory += (memory_.clock - hold.memory_clock) * of.memory_mib;
+    mine.energy += energy_until(of, now) - energy_until(of, hold.settled);
+    hold.cpu_clock = cpu_.clock;
+    hold.memory_clock = memory_.clock;
+    hold.settled = now;
+}
+
+NodeDivision::Weights& NodeDivision::weights(const Key& key) {
+    const auto [at, is_new] = found_.emplace(key, all_.size());
+    if (is_new) all_.push_back(Weights{.key = key});
+    return all_[at->second];
+}
+
+void NodeDivision::add_rest() {
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+        for (std::size_t state = 0; state < kStates; ++state) {
+            const Wide rest = std::exchange(gpus_[i].rest[state], 0);
+            if (rest == 0) continue;
+            Weights& nobody = weights({0, devices_[i], 0, static_cast<State>(state)});
+            nobody.gpu += rest;
+            nobody.gpu_rate = rates_.gpus[i];
+        }
+    }
+    Weights& nobody = weights({0, 0, 0, State::kFree});
+    for (Wide& rest : cpu_.rest) nobody.cpu += std::exchange(rest, 0);
+    for (Wide& rest : memory_.rest) nobody.memory += std::exchange(rest, 0);
+}
+
+void NodeDivision::write(const Span& span, TimeMs begin, TimeMs end) {
+    add_rest();
+    const TimeMs hour = hour_of(begin);
+    const Wide paid = static_cast<Wide>(rates_.cpu + rates_.memory) + [this] {
+        Wide sum = 0;
+        for (const Micros rate : rates_.gpus) sum += static_cast<Wide>(rate);
+        return sum;
+    }();
+    // Rounded at both ends, so that the pieces of an hour add up to the hour.
+    const auto until = [&](TimeMs time) {
+        return static_cast<Micros>((paid * static_cast<Wide>(time - hour) + kHourMs / 2) / kHourMs);
+    };
+    const Bill bill{hour, span.node, span.price, end - begin, until(end) - until(begin)};
+    std::vector<Wide> each;
+    each.reserve(all_.size() * 3);
+    for (const Weights& one : all_) {
+        each.push_back(one.gpu * static_cast<Wide>(one.gpu_rate));
+        each.push_back(one.cpu * static_cast<Wide>(rates_.cpu));
+        each.push_back(one.memory * static_cast<Wide>(rates_.memory));
+    }
+    const auto parts = largest_remainder(bill.amount, each);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        const Weights& one = all_[i];
+        Row row{hour,         span.node,        one.key.device,   one.key.part,
+                span.model,   span.price,       one.key.owner,    one.key.state,
+                parts[3 * i], parts[3 * i + 1], parts[3 * i + 2], 0,
+                one.energy};
+        row.gpu_ms = static_cast<std::int64_t>((one.gpu + kTick / 2) / kTick);
+        if (row.total() == 0 && row.gpu_ms == 0 && row.energy_millijoules == 0) continue;
+        out_.rows.push_back(row);
+    }
+    out_.bills.push_back(bill);
+    found_.clear();
+    all_.clear();
+}
+
+}  // namespace aliquot::cost

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/row.h"
+
+namespace aliquot::cost {
+
+enum class By : std::uint8_t {
+    kNamespace,
+    kQueue,
+    kUser,
+    kJob,
+    kPod,
+    kNode,
+    kGpu,
+    kModel,
+    kWorkflow,
+};
+/// "namespace", "queue", ...
+std::string_view word(By by);
+std::optional<By> by_of(std::string_view word);
+/// All of the words, in order.
+std::vector<std::string_view> by_words();
+
+/// What a line of a report adds up.
+struct Sums {
+    std::array<Micros, kStates> by_state{};  // all of the line, CPU and memory with the GPUs
+    Micros gpu = 0;
+    Micros cpu = 0;
+    Micros memory = 0;
+    std::array<std::int64_t, kStates> gpu_ms{};  // of whole GPUs
+    std::uint64_t energy_millijoules = 0;
+    [[nodiscard]] Micros total() const { return gpu + cpu + memory; }
+    [[nodiscard]] Micros of(State state) const { return by_state[static_cast<std::size_t>(state)]; }
+    /// Held without use.
+    [[nodiscard]] Micros idle() const { return of(State::kIdle); }
+    void add(const Row& row);
+};
+
+struct Line {
+    std::string key;      // as asked for: "team-a"; empty: not known
+    bool nobody = false;  // what no owner had: free, warming, draining, broken
+    Sums sums;
+};
+
+/// One hour, or one day, of all lines together: the trend.
+struct Step {
+    TimeMs begin = 0;
+    Micros owners = 0;
+    Micros idle = 0;  // of these
+    Micros nobody = 0;
+};
+
+struct Report {
+    By by = By::kNamespace;
+    TimeMs begin = 0;  // of the first row's hour; 0: no rows
+    TimeMs end = 0;
+    std::vector<Line> lines;  // the dearest first; nobody's lines last
+    Sums sums;
+    Micros bill = 0;        // equals sums.total()
+    TimeMs watched_ms = 0;  // of all nodes
+    TimeMs gap_ms = 0;  // of the nodes, between their first and last hour, not watched: not billed
+    std::vector<Step> steps;
+};
+
+/// step_ms    of Report::steps: kHourMs or kDayMs
+Report report_of(const Allocation& allocation, const History& history, By by,
+                 TimeMs step_ms = kDayMs);
+
+/// "12.345678" of 12345678; "-0.5": exact, without zeros at its end but for two digits.
+std::string money_text(Micros amount);
+/// Rounded to so many digits, halves away from zero: "12.35".
+std::string money_text(Micros amount, int digits);
+/// "0.526" and the like, exact to the millionth. Empty: no such text, less than 0, or more than kMostRate.
+std::optional<Micros> parse_money(std::string_view text);
+
+/// Grams of CO2e of so much energy.
+/// pue            what a data centre takes for each unit that its machines take, 1 or more
+/// grid_grams     of each kWh of the grid
+double grams_co2e(std::uint64_t millijoules, double pue, double grid_grams);
+
+}  // namespace aliquot::cost

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/share.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace aliquot::cost {
+namespace {
+
+constexpr Wide kCoreHour = 31'611;  // micros
+constexpr Wide kGibHour = 4'237;    // micros
+constexpr Wide kGpuHour = 950'000;  // micros
+constexpr Wide kMilliPerCore = 1'000;
+constexpr Wide kMibPerGib = 1'024;
+constexpr std::uint64_t kHundred = 100;
+
+std::uint64_t part_of(std::uint64_t amount, std::uint64_t whole) {
+    if (whole == 0) return 0;
+    return static_cast<std::uint64_t>(Wide{std::min(amount, whole)} * kWholeGpu / whole);
+}
+
+}  // namespace
+
+std::vector<Micros> largest_remainder(Micros total, std::span<const Wide> weights) {
+    std::vector<Micros> parts(weights.size(), 0);
+    const Wide sum = std::accumulate(weights.begin(), weights.end(), Wide{0});
+    if (sum == 0 || total <= 0) return parts;
+    // total * weight must fit: 10^15 is 50 bits, so weights are cut to 77 bits together.
+    unsigned shift = 0;
+    while ((sum >> shift) >> 76U != 0) ++shift;
+    Wide cut_sum = 0;
+    for (const Wide weight : weights) cut_sum += weight >> shift;
+    std::vector<std::pair<Wide, std::size_t>> remainders;
+    remainders.reserve(weights.size());
+    Micros given = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const Wide exact = static_cast<Wide>(total) * (weights[i] >> shift);
+        parts[i] = static_cast<Micros>(exact / cut_sum);
+        given += parts[i];
+        if (exact % cut_sum != 0) remainders.emplace_back(exact % cut_sum, i);
+    }
+    const auto left = static_cast<std::size_t>(total - given);  // fewer than remainders
+    const auto larger = [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    };
+    if (left < remainders.size()) {
+        std::nth_element(remainders.begin(), remainders.begin() + static_cast<std::ptrdiff_t>(left),
+                         remainders.end(), larger);
+    }
+    for (std::size_t i = 0; i < left; ++i) ++parts[remainders[i].second];
+    return parts;
+}
+
+std::uint32_t share_of(const Held& held) {
+    std::uint64_t share = kWholeGpu;
+    if (held.mig_slices != 0) {
+        share = std::max(part_of(held.mig_slices, held.gpu_slices),
+                         part_of(held.mig_memory_mib, held.gpu_memory_mib));
+    }
+    const std::uint64_t limited = std::max(part_of(held.memory_mib, held.gpu_memory_mib),
+                                           part_of(held.compute_percent, kHundred));
+    if (held.mig_slices == 0 && limited != 0) return static_cast<std::uint32_t>(limited);
+    const std::uint32_t of = std::max(held.of, 1U);
+    return static_cast<std::uint32_t>(share * std::min(held.slots, of) / of);
+}
+
+Rates rates_of(const Span& span) {
+    const Wide rate = static_cast<Wide>(std::clamp<Micros>(span.rate, 0, kMostRate));
+    const Wide cpu = kCoreHour * span.cpu_milli / kMilliPerCore;
+    const Wide memory = kGibHour * span.memory_mib / kMibPerGib;
+    const Wide gpus = kGpuHour * span.devices.size();
+    std::vector<Wide> weights;
+    const Wide others = cpu + memory;
+    // The rest is more than the proportion where rate - others > rate * gpus / (gpus + others).
+    const bool rest_is_more =
+        gpus != 0 && rate > others && (rate - others) * (gpus + others) > rate * gpus;
+    const Wide of_gpus = rest_is_more ? rate - others : gpus;
+    for (std::size_t i = 0; i < span.devices.size(); ++i) weights.push_back(of_gpus);
+    const Wide count = std::max<Wide>(span.devices.size(), 1);
+    weights.push_back(cpu * count);
+    weights.push_back(memory * count);
+    if (others == 0 && gpus == 0) weights.back() = 1;  // nothing is known of it
+    const auto parts = largest_remainder(static_cast<Micros>(rate), weights);
+    Rates rates;
+    rates.gpus.assign(parts.begin(), parts.end() - 2);
+    rates.cpu = parts[parts.size() - 2];
+    rates.memory = parts.back();
+    return rates;
+}
+
+}  // namespace aliquot::cost

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/text.h"
+#include "cost/allocate.h"
+#include "cost_store/store.h"
+
+namespace aliquot::cost_store {
+namespace {
+
+using cost::TimeMs;
+
+constexpr TimeMs kAtOnce = 24 * cost::kHourMs;  // of history in memory
+
+TimeMs day_of(TimeMs time) { return time - ((time % cost::kDayMs) + cost::kDayMs) % cost::kDayMs; }
+
+/// What is left of intervals and spans between `begin` and `end`, with the energy of that time.
+void cut(cost::History& history, TimeMs begin, TimeMs end) {
+    for (cost::Interval& one : history.intervals) {
+        const auto until = [&one](TimeMs time) {
+            // NOLINTNEXTLINE(google-runtime-int): 128 bits have no other name
+            __extension__ using Wide = unsigned __int128;
+            return static_cast<std::uint64_t>(Wide{one.energy_millijoules} *
+                                              static_cast<Wide>(time - one.begin) /
+                                              static_cast<Wide>(one.end - one.begin));
+        };
+        const TimeMs from = std::max(one.begin, begin);
+        const TimeMs to = std::min(one.end, end);
+        if (one.begin >= one.end || from >= to) continue;
+        one.energy_millijoules = until(to) - until(from);
+        one.begin = from;
+        one.end = to;
+    }
+    for (cost::Span& span : history.spans) {
+        span.begin = std::max(span.begin, begin);
+        span.end = std::min(span.end, end);
+    }
+}
+
+constexpr const char* kInsertRow =
+    " VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+
+}  // namespace
+
+Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History& names,
+                               TimeMs begin, TimeMs end) {
+    Result<Done> failed = Done{};
+    const auto id = [&](cost::NameId name) -> std::int64_t {
+        auto found = id_of(names.names.text(name));
+        if (!found) failed = std::move(found).error();
+        return failed ? *found : 0;
+    };
+    std::vector<std::vector<Cell>> rows;
+    rows.reserve(all.rows.size());
+    for (const cost::Row& row : all.rows) {
+        const auto owner = owner_id_of(names, row.owner);
+        if (!owner) return owner.error();
+        rows.push_back({row.hour, id(row.node), id(row.device), id(row.part), id(row.model),
+                        id(row.price), *owner, std::int64_t{static_cast<std::uint8_t>(row.state)},
+                        row.gpu, row.cpu, row.memory, row.gpu_ms,
+                        static_cast<std::int64_t>(row.energy_millijoules)});
+    }
+    std::vector<std::vector<Cell>> bills;
+    for (const cost::Bill& bill : all.bills) {
+        bills.push_back({bill.hour, id(bill.node), id(bill.price), bill.watched_ms, bill.amount});
+    }
+    if (!failed) return failed;
+    const std::string range =
+        concat({" WHERE at >= ", std::to_string(begin), " AND at < ", std::to_string(end)});
+    auto done =
+        database_->script("DELETE FROM cost_hours" + range + "; DELETE FROM cost_bills" + range);
+    // A piece of an hour at one price may come twice, around a gap: they add up.
+    if (done) {
+        done = database_->for_each(
+            concat(
+                {"INSERT INTO cost_hours", kInsertRow,
+                 " ON CONFLICT(at, node, device, part, owner, state, price, model) DO UPDATE SET "
+                 "gpu = cost_hours.gpu + excluded.gpu, cpu = cost_hours.cpu + excluded.cpu, "
+                 "memory = cost_hours.memory + excluded.memory, gpu_ms = cost_hours.gpu_ms + "
+                 "excluded.gpu_ms, energy = cost_hours.energy + excluded.energy"}),
+            rows);
+    }
+    if (done) {
+        done = database_->for_each(
+            "INSERT INTO cost_bills VALUES($1, $2, $3, $4, $5) ON CONFLICT(at, node, price) DO "
+            "UPDATE SET watched = cost_bills.watched + excluded.watched, "
+            "amount = cost_bills.amount + excluded.amount",
+            bills);
+    }
+    if (!done) return done;
+    const std::string first = std::to_string(day_of(begin));
+    const std::string last = std::to_string(day_of(end - 1) + cost::kDayMs);
+    const std::string day = std::to_string(cost::kDayMs);
+    return database_->script(concat(
+        {"DELETE FROM cost_days WHERE at >= ", first, " AND at < ", last,
+         "; INSERT INTO cost_days SELECT at - at % ", day,
+         ", node, device, part, model, price, owner, state, SUM(gpu), SUM(cpu), SUM(memory), "
+         "SUM(gpu_ms), SUM(energy) FROM cost_hours WHERE at >= ",
+         first, " AND at < ", last, " GROUP BY at - at % ", day,
+         ", node, device, part, model, price, owner, state"}));
+}
+
+Result<Done> Store::roll_up(TimeMs now) {
+    const TimeMs until = cost::hour_of(now);
+    while (true) {
+        const auto rolled = rolled_until();
+        if (!rolled) return rolled.error();
+        if (*rolled == INT64_MIN || *rolled >= until) return Done{};
+        const TimeMs begin = *rolled;
+        const TimeMs end = std::min(until, day_of(begin) + kAtOnce);
+        auto done = in_one([&]() -> Result<Done> {
+            auto history = read(begin, end);  // again: with the lock
+            if (!history) return std::move(history).error();
+            cut(*history, begin, end);
+            auto written = write_rows(cost::allocate(*history), *history, begin, end);
+            if (!written) return written;
+            return database_->script(
+                concat({"INSERT INTO cost_state VALUES('rolled', ", std::to_string(end),
+                        ") ON CONFLICT(name) DO UPDATE SET value = excluded.value"}));
+        });
+        if (!done) return done;
+    }
+}
+
+Result<Done> Store::retain(TimeMs now, const Retention& keep) {
+    auto rolled = rolled_until();
+    if (!rolled) return std::move(rolled).error();
+    // Nothing goes that was not added up. A day's hours go together.
+    const TimeMs intervals = std::min(now - keep.intervals, *rolled);
+    const TimeMs hours = day_of(std::min(now - keep.hours, *rolled));
+    const TimeMs days = day_of(now - keep.days);
+    return in_one([&] {
+        return database_->script(
+            concat({"DELETE FROM cost_intervals WHERE ended <= ", std::to_string(intervals),
+                    "; DELETE FROM cost_spans WHERE ended <= ", std::to_string(intervals),
+                    "; DELETE FROM cost_hours WHERE at < ", std::to_string(hours),
+                    "; DELETE FROM cost_bills WHERE at < ", std::to_string(days),
+                    "; DELETE FROM cost_days WHERE at < ", std::to_string(days),
+                    "; INSERT INTO cost_state VALUES('hours', ", std::to_string(hours),
+                    ") ON CONFLICT(name) DO UPDATE SET value = excluded.value"}));
+    });
+}
+
+Result<Done> Store::select_rows(const char* table, TimeMs begin, TimeMs end,
+                                cost::Allocation& into) {
+    return database_->select(
+        concat(
+            {"SELECT at, node, device, part, model, price, owner, state, gpu, cpu, memory, "
+             "gpu_ms, energy FROM ",
+             table,
+             " WHERE at >= $1 AND at < $2 ORDER BY at, node, device, part, owner, state, price"}),
+        {begin, end}, [&](const Fields& row) {
+            into.rows.push_back({row.number(0), name_of_[row.number(1)], name_of_[row.number(2)],
+                                 name_of_[row.number(3)], name_of_[row.number(4)],
+                                 name_of_[row.number(5)], owner_of_[row.number(6)],
+                                 static_cast<cost::State>(
+                                     std::clamp<std::int64_t>(row.number(7), 0, cost::kStates - 1)),
+                                 row.number(8), row.number(9), row.number(10), row.number(11),
+                                 static_cast<std::uint64_t>(row.number(12))});
+        });
+}
+
+Result<cost::Allocation> Store::rows(TimeMs begin, TimeMs end, cost::History& names) {
+    const auto rolled = rolled_until();
+    if (!rolled) return rolled.error();
+    TimeMs hours = INT64_MIN;  // from where on there are hours
+    auto done = database_->select("SELECT value FROM cost_state WHERE name = 'hours'", {},
+                                  [&](const Fields& row) { hours = row.number(0); });
+    if (done) done = load_names(names);
+    const TimeMs from = cost::hour_of(begin);
+    cost::Allocation all;
+    if (done && from < hours) {
+        done = select_rows("cost_days", day_of(from), std::min(end, hours), all);
+    }
+    const TimeMs divided = std::min(*rolled, end);
+    if (done && divided > from) {
+        done = select_rows("cost_hours", std::max(from, hours), divided, all);
+    }
+    if (done && divided > from) {
+        done = database_->select(
+            "SELECT at, node, price, watched, amount FROM cost_bills WHERE at >= $1 AND at < $2 "
+            "ORDER BY at, node, price",
+            {from < hours ? day_of(from) : from, divided}, [&](const Fields& row) {
+                all.bills.push_back({row.number(0), name_of_[row.number(1)],
+                                     name_of_[row.number(2)], row.number(3), row.number(4)});
+            });
+    }
+    if (!done) return std::move(done).error();
+    const TimeMs open = std::max(from, *rolled);
+    if (*rolled == INT64_MIN || open >= end) return all;
+    if (done = read_into(names, open, end); !done) return std::move(done).error();
+    cut(names, open, end);
+    const cost::Allocation fresh = cost::allocate(names);
+    all.rows.insert(all.rows.end(), fresh.rows.begin(), fresh.rows.end());
+    all.bills.insert(all.bills.end(), fresh.bills.begin(), fresh.bills.end());
+    return all;
+}
+
+Result<std::vector<JobCost>> Store::jobs(TimeMs begin, TimeMs end, std::size_t most) {
+    std::vector<JobCost> jobs;
+    auto done = database_->select(
+        concat(
+            {"SELECT queues.text, users.text, jobs.text, o.attempt, MIN(h.at), MAX(h.at), "
+             "SUM(h.gpu + h.cpu + h.memory), "
+             "SUM(CASE WHEN h.state = 1 THEN h.gpu + h.cpu + h.memory ELSE 0 END), SUM(h.gpu_ms) "
+             "FROM cost_hours h JOIN cost_owners o ON o.id = h.owner "
+             "JOIN cost_names jobs ON jobs.id = o.job "
+             "LEFT JOIN cost_names queues ON queues.id = o.queue "
+             "LEFT JOIN cost_names users ON users.id = o.account "
+             "WHERE h.at >= $1 AND h.at < $2 "
+             "GROUP BY queues.text, users.text, jobs.text, o.attempt "
+             "ORDER BY 7 DESC, 3, 4 LIMIT ",
+             std::to_string(most)}),
+        {cost::hour_of(begin), end}, [&](const Fields& row) {
+            jobs.push_back({row.text(0), row.text(1), row.text(2),
+                            static_cast<std::uint32_t>(row.number(3)), row.number(4), row.number(5),
+                            row.number(6), row.number(7), row.number(8)});
+        });
+    if (!done) return std::move(done).error();
+    return jobs;
+}
+
+}  // namespace aliquot::cost_store

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cost/interval.h"
+#include "cost/row.h"
+#include "cost_store/database.h"
+
+/// What GPUs cost, kept on a disk: intervals for days, hours for months, days for years.
+namespace aliquot::cost_store {
+
+/// How long what is kept.
+struct Retention {
+    cost::TimeMs intervals = 14 * cost::kDayMs;
+    cost::TimeMs hours = 100 * cost::kDayMs;
+    cost::TimeMs days = 5 * 366 * cost::kDayMs;
+};
+
+/// A job, over all of its time.
+struct JobCost {
+    std::string queue;
+    std::string user;
+    std::string job;
+    std::uint32_t attempt = 0;
+    cost::TimeMs first_hour = 0;
+    cost::TimeMs last_hour = 0;
+    cost::Micros total = 0;
+    cost::Micros idle = 0;
+    std::int64_t gpu_ms = 0;
+    friend bool operator==(const JobCost&, const JobCost&) = default;
+};
+
+/// What a call has answered is on the disk; a power cut or SIGKILL during a call leaves all of it or nothing. More
+/// than one process may write, also to one SQLite file. Not thread-safe.
+class Store {
+public:
+    /// Called before and after each write is made durable, for tests that end the process there.
+    using Hook = std::function<void()>;
+
+    /// where     a file, or "postgresql://..."; its tables are made, or brought to this version
+    /// errors    of the database; kInvalidInput: written by a newer version
+    static Result<Store> open(const std::string& where, Hook hook = {});
+
+    /// Writes spans and intervals. One that begins at the same time of the same node (and owner, GPU, part) is replaced: so an
+    /// open one is written again and again while it grows. All or nothing.
+    Result<Done> put(const cost::History& history);
+    /// What overlaps [begin, end), as it was put. At most what retention has left.
+    Result<cost::History> read(cost::TimeMs begin, cost::TimeMs end);
+    /// Divides all hours that ended before `now` and were not divided yet, or have changed since, and adds up their days.
+    Result<Done> roll_up(cost::TimeMs now);
+    /// Removes what is older. Hours go only when their days are written.
+    Result<Done> retain(cost::TimeMs now, const Retention& keep);
+
+    /// Rows and bills of the hours in [begin, end): divided ones as they are, later ones from intervals. Where hours are
+    /// gone, the row of a day stands at the day's beginning. `names` gets what their numbers
+    /// mean; its spans and intervals are of no use.
+    Result<cost::Allocation> rows(cost::TimeMs begin, cost::TimeMs end, cost::History& names);
+    /// The dearest jobs of [begin, end), of whole hours.
+    Result<std::vector<JobCost>> jobs(cost::TimeMs begin, cost::TimeMs end, std::size_t most);
+
+private:
+    explicit Store(std::unique_ptr<Database> database, Hook hook);
+    Result<Done> migrate();
+    Result<Done> in_one(const std::function<Result<Done>()>& write);
+    Result<std::int64_t> id_of(const std::string& text);
+    Result<std::int64_t> owner_id_of(const cost::History& of, cost::OwnerId owner);
+    Result<Done> write_all(const cost::History& history);
+    Result<Done> write_rows(const cost::Allocation& all, const cost::History& names,
+                            cost::TimeMs begin, cost::TimeMs end);
+    Result<cost::TimeMs> rolled_until();
+    Result<Done> read_into(cost::History& history, cost::TimeMs begin, cost::TimeMs end);
+    Result<Done> load_names(cost::History& into);
+    Result<Done> select_rows(const char* table, cost::TimeMs begin, cost::TimeMs end,
+                             cost::Allocation& into);
+
+    std::unique_ptr<Database> database_;
+    Hook hook_;
+    std::map<std::string, std::int64_t, std::less<>> ids_;
+    std::map<std::vector<std::int64_t>, std::int64_t> owner_ids_;
+    std::map<std::int64_t, cost::NameId> name_of_;  // of load_names()
+    std::map<std::int64_t, cost::OwnerId> owner_of_;
+};
+
+}  // namespace aliquot::cost_store

@@ -16,7 +16,8 @@ namespace aliquot::cli {
 namespace {
 
 constexpr std::string_view kTake = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J";
-constexpr std::string_view kGiveBack = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kTakeMouse = "\x1b[?1000h\x1b[?1006h";
+constexpr std::string_view kGiveBack = "\x1b[?1006l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr std::array kCrashes{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
 
 // Of the one terminal that is taken; read in signal handlers.
@@ -48,7 +49,7 @@ void crash(int number, siginfo_t* info, void* /*context*/) {
 
 }  // namespace
 
-Result<Done> Terminal::take(int in, int out) {
+Result<Done> Terminal::take(int in, int out, Mouse mouse) {
     termios raw{};
     if (::tcgetattr(in, &raw) != 0 || ::isatty(out) != 1)
         return Error{ErrorCode::kUnsupported, "no terminal to draw on; use --once"};
@@ -68,6 +69,7 @@ Result<Done> Terminal::take(int in, int out) {
     taken = true;
     ::tcsetattr(in, TCSANOW, &raw);
     write(out, kTake);
+    if (mouse == Mouse::kOurs) write(out, kTakeMouse);
     return Done{};
 }
 

@@ -9,13 +9,16 @@
 
 namespace aliquot::cli {
 
+/// Whose the mouse is while the terminal is taken. The terminal's: it selects text.
+enum class Mouse : bool { kOurs, kTerminals };
+
 /// A terminal taken over: alternate screen, no cursor, keys one by one. Whatever ends the program,
 /// short of SIGKILL, the terminal is given back as it was. At most one at a time.
 class Terminal {
 public:
     /// in, out   descriptors of the same terminal
     /// errors    kUnsupported: they are none
-    static Result<Done> take(int in, int out);
+    static Result<Done> take(int in, int out, Mouse mouse);
     /// Gives it back; nothing happens when it is not taken.
     static void give_back();
     static bool is_taken();

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include "top/actions.h"
+#include "top/sorting.h"
+
 namespace aliquot::top {
 namespace {
 
 constexpr std::size_t kLongestFilter = 80;
+constexpr std::ptrdiff_t kScrolled = 3;  // rows for a step of the mouse's wheel
 
 void move(UiState& ui, const Table& table, std::ptrdiff_t by) {
     if (table.rows.empty()) return;
@@ -113,39 +117,6 @@ void step_back(UiState& ui) {
     ui.top = 0;
 }
 
-/// The columns that can be sorted by and are in the table.
-std::vector<Sort> sorts_of(const Table& table, Kind kind) {
-    if (kind == Kind::kTree)
-        return {Sort::kPod,
-                Sort::kNamespace,
-                Sort::kShare,
-                Sort::kUtilization,
-                Sort::kShareUtilization,
-                Sort::kMemory,
-                Sort::kPower,
-                Sort::kIdle,
-                Sort::kAge};
-    std::vector<Sort> sorts;
-    for (const Column& column : table.columns) {
-        if (column.sort != Sort::kNone) sorts.push_back(column.sort);
-    }
-    return sorts;
-}
-
-void sort_by_next(UiState& ui, const Table& table, bool forward) {
-    const std::vector<Sort> sorts = sorts_of(table, ui.view.kind);
-    if (sorts.empty()) return;
-    const Sort now = ui.view.sort.value_or(usual_sort(ui.view.kind));
-    const auto found = std::ranges::find(sorts, now);
-    std::size_t place = 0;
-    if (found != sorts.end()) {
-        place = static_cast<std::size_t>(found - sorts.begin());
-        place = (place + (forward ? 1 : sorts.size() - 1)) % sorts.size();
-    }
-    ui.view.sort = sorts[place];
-    ui.view.reverse = false;
-}
-
 void apply_filter(UiState& ui) {
     auto filter = Filter::parse(ui.filter_text);
     if (filter) {
@@ -184,9 +155,18 @@ void press_character(UiState& ui, char c, const Table& table, const ClusterSnaps
         case 'q':
             ui.quit = true;
             break;
+        case '+':
+        case '-':
+            return change_interval(ui, c == '+' ? Pace::kFaster : Pace::kSlower);
+        case 'G':
+            ui.graph = !ui.graph;
+            break;
+        case 'K':
+        case 'L':
+            return ask_for(ui, table, cluster, c == 'K' ? Wanted::kEnd : Wanted::kLog);
         case 's':
         case 'S':
-            sort_by_next(ui, table, c == 's');
+            sort_by_next(ui, table, c == 's' ? Direction::kForward : Direction::kBackward);
             break;
         case 'r':
             ui.view.reverse = !ui.view.reverse;
@@ -229,31 +209,42 @@ void press_character(UiState& ui, char c, const Table& table, const ClusterSnaps
         case 'l':
             return open(ui, table, cluster);
         default:
-            break;
+            return sort_by_letter(ui, table, c);
     }
 }
 
-}  // namespace
+/// A row: the cursor goes there, and a second time opens it. A title: sorts by its column.
+void click(UiState& ui, const Key& at, const Table& table, const ClusterSnapshot& cluster,
+           const Screen& screen) {
+    if (screen.heading == at.line) {
+        const auto title = std::ranges::find_if(screen.titles, [&](const Screen::Title& each) {
+            return at.column >= each.begin && at.column < each.end;
+        });
+        if (title != screen.titles.end()) sort_by(ui, title->sort);
+        return;
+    }
+    if (!screen.first || at.line < *screen.first || at.line >= *screen.first + screen.rows) return;
+    const std::size_t row = ui.top + at.line - *screen.first;
+    if (row >= table.rows.size()) return;
+    if (ui.cursor == table.rows[row].key) return open(ui, table, cluster);
+    ui.cursor = table.rows[row].key;
+}
 
-void press(UiState& ui, const Key& key, const Table& table, const ClusterSnapshot& cluster,
-           std::size_t page) {
-    ui.message.clear();
-    if (key.name == Named::kInterrupt) {
-        ui.quit = true;
-        return;
-    }
-    if (ui.typing) return type(ui, key);
-    if (ui.help) {
-        ui.help = false;
-        return;
-    }
-    const auto far = static_cast<std::ptrdiff_t>(std::max<std::size_t>(page, 1));
+void press_cursor(UiState& ui, const Key& key, const Table& table, const ClusterSnapshot& cluster,
+                  const Screen& screen) {
+    const auto far = static_cast<std::ptrdiff_t>(std::max<std::size_t>(screen.rows, 1));
     const auto all = static_cast<std::ptrdiff_t>(table.rows.size());
     switch (key.name) {
         case Named::kUp:
             return move(ui, table, -1);
         case Named::kDown:
             return move(ui, table, 1);
+        case Named::kScrollUp:
+            return move(ui, table, -kScrolled);
+        case Named::kScrollDown:
+            return move(ui, table, kScrolled);
+        case Named::kClick:
+            return click(ui, key, table, cluster, screen);
         case Named::kPageUp:
             return move(ui, table, -far);
         case Named::kPageDown:
@@ -272,6 +263,26 @@ void press(UiState& ui, const Key& key, const Table& table, const ClusterSnapsho
             return press_character(ui, key.character, table, cluster);
         default:
             break;
+    }
+}
+
+}  // namespace
+
+void press(UiState& ui, const Key& key, const Table& table, const ClusterSnapshot& cluster,
+           const Screen& screen) {
+    ui.message.clear();
+    if (key.name == Named::kInterrupt) {
+        ui.quit = true;
+    } else if (ui.asked) {
+        answer(ui, key);
+    } else if (ui.typing) {
+        type(ui, key);
+    } else if (ui.help) {
+        ui.help = false;
+    } else if (ui.reading) {
+        page_through(ui, key, screen.rows);
+    } else {
+        press_cursor(ui, key, table, cluster, screen);
     }
 }
 

@@ -6,10 +6,10 @@
 
 namespace aliquot::top {
 
-/// What a key does to the live view. Pure but for `ui`.
-/// table   what the live view shows
-/// page    rows that fit the screen
+/// What a key or the mouse does to the live view. Pure but for `ui`.
+/// table    what the live view shows
+/// screen   as it was drawn last
 void press(UiState& ui, const Key& key, const Table& table, const ClusterSnapshot& cluster,
-           std::size_t page);
+           const Screen& screen);
 
 }  // namespace aliquot::top

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,7 +21,7 @@ public:
         for (const char c : letters) press_one({Named::kCharacter, c});
     }
     void press_one(Key key) {
-        press(ui, key, table, world_, screen.rows);
+        press(ui, key, table, world_, screen);
         look();
     }
     void become(ClusterSnapshot cluster) {
@@ -175,6 +176,92 @@ TEST(TopControl, AnyKeyBringsOneBackFromHelpAndOnlyThere) {
     EXPECT_FALSE(session.ui.quit);
     session.press_one({Named::kInterrupt});
     EXPECT_TRUE(session.ui.quit);
+}
+
+TEST(TopControl, SortsByALetterAndAgainTheOtherWayRound) {
+    Session session(three_nodes());
+    session.press_all("M");
+    EXPECT_EQ(session.ui.view.sort, Sort::kMemory);
+    EXPECT_FALSE(session.ui.view.reverse);
+    session.press_all("M");
+    EXPECT_TRUE(session.ui.view.reverse);
+    session.press_all("T");  // pods have no temperature
+    EXPECT_EQ(session.ui.view.sort, Sort::kMemory);
+    session.press_all("gT");
+    EXPECT_EQ(session.ui.view.sort, Sort::kTemperature);
+}
+
+TEST(TopControl, FollowsTheMouse) {
+    Session session(three_nodes());
+    const std::size_t second = session.screen.first.value() + 1;
+    const std::string key = session.table.rows[1].key;
+    session.press_one({.name = Named::kClick, .column = 5, .line = second});
+    EXPECT_EQ(session.ui.cursor, key);
+    session.press_one({.name = Named::kScrollUp});
+    EXPECT_EQ(session.ui.cursor, session.table.rows[0].key);
+    const auto& titles = session.screen.titles;
+    const auto memory = std::ranges::find(titles, Sort::kMemory, &Screen::Title::sort);
+    ASSERT_NE(memory, titles.end());
+    session.press_one(
+        {.name = Named::kClick, .column = memory->begin, .line = session.screen.heading.value()});
+    EXPECT_EQ(session.ui.view.sort, Sort::kMemory);
+    session.press_one({.name = Named::kClick, .column = 0, .line = 23});  // nothing is there
+    session.press_one({.name = Named::kClick, .column = 5, .line = *session.screen.first});
+    session.press_one({.name = Named::kClick, .column = 5, .line = *session.screen.first});
+    EXPECT_EQ(session.ui.view.kind, Kind::kProcesses);
+}
+
+TEST(TopControl, EndsAProcessOfThisMachineOnlyAndAsksFirst) {
+    ClusterSnapshot world = three_nodes();
+    Session elsewhere(world);
+    elsewhere.press_all("PK");
+    EXPECT_FALSE(elsewhere.ui.asked);
+    EXPECT_NE(elsewhere.ui.message, "");
+
+    world.agents[0].processes[4711] = {.user = "anna", .command_line = "python3 train.py"};
+    Session session(world);
+    session.press_all("P");
+    for (const Row& row : session.table.rows) {
+        if (row.key.ends_with("/pid 4711")) session.ui.cursor = row.key;
+    }
+    session.press_all("K");
+    ASSERT_TRUE(session.ui.asked);
+    EXPECT_EQ(to_text(*session.ui.asked), "end process 4711 (python3) with SIGTERM");
+    session.press_all("n");
+    EXPECT_FALSE(session.ui.asked);
+    EXPECT_FALSE(session.ui.request);
+    EXPECT_EQ(session.ui.view.kind, Kind::kProcesses);  // n was the answer, not a view
+    session.press_all("Ky");
+    ASSERT_TRUE(session.ui.request);
+    EXPECT_EQ(session.ui.request->pid, 4711U);
+}
+
+TEST(TopControl, ReadsTheLogOfAPod) {
+    Session session(three_nodes());
+    session.press_all("L");
+    ASSERT_TRUE(session.ui.request);
+    EXPECT_EQ(session.ui.request->kind, Request::Kind::kReadLog);
+    Reading log{.title = "log"};
+    for (int i = 0; i < 100; ++i) log.lines.push_back("line " + std::to_string(i));
+    session.ui.reading = log;
+    session.press_one({Named::kEnd});
+    EXPECT_EQ(session.ui.reading->top, 100 - session.screen.rows);
+    session.press_one({Named::kPageDown});
+    EXPECT_EQ(session.ui.reading->top, 100 - session.screen.rows);
+    session.press_all("gj");
+    EXPECT_EQ(session.ui.reading->top, 1U);
+    session.press_one({Named::kEscape});
+    EXPECT_FALSE(session.ui.reading);
+}
+
+TEST(TopControl, ChangesHowOftenItLooks) {
+    Session session(three_nodes());
+    session.press_all("--");
+    EXPECT_EQ(session.ui.interval.count(), 10'000);
+    for (int i = 0; i < 20; ++i) session.press_all("-");
+    EXPECT_EQ(session.ui.interval.count(), 60'000);
+    for (int i = 0; i < 20; ++i) session.press_all("+");
+    EXPECT_EQ(session.ui.interval.count(), 500);
 }
 
 }  // namespace

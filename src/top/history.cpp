@@ -4,8 +4,19 @@
 #include <algorithm>
 
 #include "top/sums.h"
+#include "top/text.h"
 
 namespace aliquot::top {
+namespace {
+
+std::optional<std::uint64_t> part_of(std::optional<std::uint64_t> used,
+                                     std::optional<std::uint64_t> most) {
+    if (!used || !most || *most == 0) return std::nullopt;
+    return whole_number(static_cast<double>(*used) / static_cast<double>(*most) *
+                        telemetry::kMillion);
+}
+
+}  // namespace
 
 std::string node_key(const telemetry::Snapshot& node) { return "n/" + node.node; }
 
@@ -25,45 +36,67 @@ std::string tenant_key(const telemetry::Device& device, const telemetry::Part& p
            owner.pod + "/" + owner.container + "/" + tenant.resource;
 }
 
-void History::note(const std::string& key, std::optional<std::uint64_t> ppm) {
+void History::note(const std::string& key, std::optional<std::uint64_t> ppm,
+                   std::optional<std::uint64_t> memory_ppm) {
     Line& line = lines_[key];
     line.seen = round_;
-    if (line.values.size() == kMost) line.values.erase(line.values.begin());
+    for (Values* const values : {&line.values, &line.memory}) {
+        if (values->size() == kMost) values->erase(values->begin());
+    }
     line.values.push_back(ppm);
+    line.memory.push_back(memory_ppm);
 }
 
-void History::note_tenant(const std::string& key, const telemetry::Tenant& tenant,
-                          telemetry::Moment at) {
-    if (!tenant.throttled_ns) return;
-    Throttle& known = throttles_[key];
+void History::count(std::map<std::string, Counter>& counters, const std::string& key,
+                    std::optional<std::uint64_t> ns, telemetry::Moment at) {
+    if (!ns) return;
+    Counter& known = counters[key];
     const bool later = known.at > telemetry::Moment{} && at > known.at;
     const auto passed =
         later ? std::chrono::duration_cast<std::chrono::nanoseconds>(at - known.at).count() : 0;
     known.ppm.reset();
-    if (known.seen != 0 && passed > 0 && *tenant.throttled_ns >= known.ns) {
-        const double part =
-            static_cast<double>(*tenant.throttled_ns - known.ns) / static_cast<double>(passed);
-        // Several lanes of a container may wait at once.
-        known.ppm = static_cast<std::uint64_t>(std::min(part, 1.0) * telemetry::kMillion);
+    if (known.seen != 0 && passed > 0 && *ns >= known.ns) {
+        const double part = static_cast<double>(*ns - known.ns) / static_cast<double>(passed);
+        known.ppm = whole_number(part * telemetry::kMillion);
     }
-    known.ns = *tenant.throttled_ns;
+    known.ns = *ns;
     known.at = at;
     known.seen = round_;
 }
 
+void History::note_processes(const std::string& part,
+                             const std::vector<telemetry::Process>& processes,
+                             telemetry::Moment at) {
+    for (const telemetry::Process& process : processes)
+        count(cores_, part + "/pid " + std::to_string(process.pid), process.cpu_ns, at);
+}
+
+void History::note_part(const telemetry::Device& device, const telemetry::Part& part,
+                        telemetry::Moment at) {
+    const std::string of_part = part_key(device, part);
+    const auto total = memory_total_of(device);
+    // Instances do not tell how large they are in a snapshot.
+    const auto whole = part.gpu_instance ? std::nullopt : total;
+    if (part.gpu_instance) note(of_part, part.total.utilization_ppm, std::nullopt);
+    for (const telemetry::Tenant& tenant : part.tenants) {
+        if (tenant.ended) continue;
+        const std::string key = tenant_key(device, part, tenant);
+        const auto most = tenant.memory_limit_bytes ? tenant.memory_limit_bytes : whole;
+        note(key, tenant.amounts.utilization_ppm, part_of(tenant.amounts.memory_bytes, most));
+        count(throttles_, key, tenant.throttled_ns, at);
+        note_processes(of_part, tenant.processes, at);
+    }
+    note_processes(of_part, part.others, at);
+}
+
 void History::note_node(const telemetry::Snapshot& snapshot) {
-    note(node_key(snapshot), sums_of(snapshot).utilization_ppm());
+    const Sums sums = sums_of(snapshot);
+    note(node_key(snapshot), sums.utilization_ppm(),
+         part_of(sums.memory_used_bytes, sums.memory_total_bytes));
     for (const telemetry::Device& device : snapshot.devices) {
-        note(gpu_key(device), busy_of(device));
-        for (const telemetry::Part& part : device.parts) {
-            if (part.gpu_instance) note(part_key(device, part), part.total.utilization_ppm);
-            for (const telemetry::Tenant& tenant : part.tenants) {
-                if (tenant.ended) continue;
-                const std::string key = tenant_key(device, part, tenant);
-                note(key, tenant.amounts.utilization_ppm);
-                note_tenant(key, tenant, snapshot.at);
-            }
-        }
+        note(gpu_key(device), busy_of(device),
+             part_of(device.total.memory_bytes, memory_total_of(device)));
+        for (const telemetry::Part& part : device.parts) note_part(device, part, snapshot.at);
     }
 }
 
@@ -74,13 +107,23 @@ void History::keep(const telemetry::Snapshot& snapshot) {
         if (const auto known = throttles_.find(key); known != throttles_.end())
             known->second.seen = round_;
     };
+    const auto touch_processes = [&](const std::string& part,
+                                     const std::vector<telemetry::Process>& processes) {
+        for (const telemetry::Process& process : processes) {
+            const auto core = cores_.find(part + "/pid " + std::to_string(process.pid));
+            if (core != cores_.end()) core->second.seen = round_;
+        }
+    };
     touch(node_key(snapshot));
     for (const telemetry::Device& device : snapshot.devices) {
         touch(gpu_key(device));
         for (const telemetry::Part& part : device.parts) {
             touch(part_key(device, part));
-            for (const telemetry::Tenant& tenant : part.tenants)
+            touch_processes(part_key(device, part), part.others);
+            for (const telemetry::Tenant& tenant : part.tenants) {
                 touch(tenant_key(device, part, tenant));
+                touch_processes(part_key(device, part), tenant.processes);
+            }
         }
     }
 }
@@ -100,6 +143,7 @@ void History::add(const ClusterSnapshot& cluster) {
     }
     std::erase_if(lines_, [&](const auto& line) { return line.second.seen != round_; });
     std::erase_if(throttles_, [&](const auto& known) { return known.second.seen != round_; });
+    std::erase_if(cores_, [&](const auto& known) { return known.second.seen != round_; });
 }
 
 const History::Values& History::of(const std::string& key) const {
@@ -108,9 +152,22 @@ const History::Values& History::of(const std::string& key) const {
     return found == lines_.end() ? kNothing : found->second.values;
 }
 
+const History::Values& History::memory_of(const std::string& key) const {
+    static const Values kNothing;
+    const auto found = lines_.find(key);
+    return found == lines_.end() ? kNothing : found->second.memory;
+}
+
+std::optional<std::uint64_t> History::cpu_ppm(const std::string& key) const {
+    const auto found = cores_.find(key);
+    return found == cores_.end() ? std::nullopt : found->second.ppm;
+}
+
 std::optional<std::uint64_t> History::throttled_ppm(const std::string& key) const {
     const auto found = throttles_.find(key);
-    return found == throttles_.end() ? std::nullopt : found->second.ppm;
+    if (found == throttles_.end() || !found->second.ppm) return std::nullopt;
+    // Several lanes of a container may wait at once.
+    return std::min(*found->second.ppm, telemetry::kMillion);
 }
 
 }  // namespace aliquot::top

@@ -33,6 +33,15 @@ public:
     /// Oldest first; parts per million of the GPU, of a node's GPUs on average. Empty: not known.
     [[nodiscard]] const Values& of(const std::string& key) const;
 
+    /// The same of memory: what part of the GPU's or instance's is used; of a tenant with a limit, of
+    /// its limit.
+    [[nodiscard]] const Values& memory_of(const std::string& key) const;
+
+    /// How much of one CPU core a process has used since the snapshot before, in parts per million;
+    /// above kMillion it has used several. Empty: there was none before.
+    /// key   part_key() + "/pid " + its number
+    [[nodiscard]] std::optional<std::uint64_t> cpu_ppm(const std::string& key) const;
+
     /// What part of the time since the snapshot before the tenant had to wait because of its limit.
     /// Empty: there was none before.
     [[nodiscard]] std::optional<std::uint64_t> throttled_ppm(const std::string& key) const;
@@ -40,21 +49,29 @@ public:
 private:
     struct Line {
         Values values;
+        Values memory;
         std::uint64_t seen = 0;  // the round in which it was there last
     };
-    struct Throttle {
+    struct Counter {
         std::uint64_t ns = 0;
         telemetry::Moment at;
         std::optional<std::uint64_t> ppm;
         std::uint64_t seen = 0;
     };
-    void note(const std::string& key, std::optional<std::uint64_t> ppm);
-    void note_tenant(const std::string& key, const telemetry::Tenant& tenant, telemetry::Moment at);
+    void note(const std::string& key, std::optional<std::uint64_t> ppm,
+              std::optional<std::uint64_t> memory_ppm);
+    void note_part(const telemetry::Device& device, const telemetry::Part& part,
+                   telemetry::Moment at);
+    void note_processes(const std::string& part, const std::vector<telemetry::Process>& processes,
+                        telemetry::Moment at);
+    void count(std::map<std::string, Counter>& counters, const std::string& key,
+               std::optional<std::uint64_t> ns, telemetry::Moment at);
     void note_node(const telemetry::Snapshot& snapshot);
     void keep(const telemetry::Snapshot& snapshot);
 
     std::map<std::string, Line> lines_;
-    std::map<std::string, Throttle> throttles_;
+    std::map<std::string, Counter> throttles_;
+    std::map<std::string, Counter> cores_;                                     // of processes
     std::map<std::string, std::pair<std::uint64_t, telemetry::Moment>> seen_;  // by agent
     std::uint64_t round_ = 0;
 };

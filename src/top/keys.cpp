@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "base/number.h"
+
 namespace aliquot::top {
 namespace {
 
@@ -61,6 +63,27 @@ std::optional<Key> of_byte(char c) {
     return std::nullopt;
 }
 
+/// "<BUTTON;COLUMN;LINE" of a sequence that ends in M (pressed) or m (released).
+std::optional<Key> of_mouse(std::string_view report, char end) {
+    report.remove_prefix(1);
+    const std::size_t first = report.find(';');
+    const std::size_t second =
+        first == std::string_view::npos ? first : report.find(';', first + 1);
+    if (second == std::string_view::npos || end != 'M') return std::nullopt;
+    const auto button = parse_number<unsigned>(report.substr(0, first));
+    const auto column = parse_number<unsigned>(report.substr(first + 1, second - first - 1));
+    const auto line = parse_number<unsigned>(report.substr(second + 1));
+    if (!button || !column || !line || *column == 0 || *line == 0) return std::nullopt;
+    constexpr unsigned kModifiers = 4 + 8 + 16;  // shift, meta, control
+    constexpr unsigned kWheelUp = 64;
+    constexpr unsigned kWheelDown = 65;
+    const unsigned pressed = *button & ~kModifiers;
+    if (pressed == kWheelUp) return Key{.name = Named::kScrollUp};
+    if (pressed == kWheelDown) return Key{.name = Named::kScrollDown};
+    if (pressed != 0) return std::nullopt;
+    return Key{.name = Named::kClick, .column = *column - 1, .line = *line - 1};
+}
+
 }  // namespace
 
 std::vector<Key> KeyReader::feed(std::string_view bytes) {
@@ -87,8 +110,12 @@ std::vector<Key> KeyReader::feed(std::string_view bytes) {
             break;
         }
         const std::string_view number = std::string_view(rest_).substr(at + 2, end - at - 2);
-        const auto name = rest_[end] == '~' ? of_number(number) : of_letter(rest_[end]);
-        if (name) keys.push_back({*name});
+        if (number.starts_with('<')) {
+            if (const auto key = of_mouse(number, rest_[end])) keys.push_back(*key);
+        } else {
+            const auto name = rest_[end] == '~' ? of_number(number) : of_letter(rest_[end]);
+            if (name) keys.push_back({*name});
+        }
         at = end + 1;
     }
     rest_.erase(0, at);

@@ -40,9 +40,18 @@ TEST(KeyReader, TakesALoneEscForTheKeyWhenNothingFollows) {
 
 TEST(KeyReader, SkipsSequencesThatMeanNothing) {
     KeyReader reader;
-    EXPECT_THAT(reader.feed("\x1b[200~x\x1b[1;5P\x1b[<0;3;4M"),
+    EXPECT_THAT(reader.feed("\x1b[200~x\x1b[1;5P\x1bOM"),
                 ElementsAre(letter('x'), Key{Named::kEnter}));
     EXPECT_THAT(reader.feed("\xc3\xa9\t"), IsEmpty());
+}
+
+TEST(KeyReader, TellsTheMouse) {
+    KeyReader reader;
+    EXPECT_THAT(reader.feed("\x1b[<0;3;4M\x1b[<0;3;4m\x1b[<64;1;1M\x1b[<81;9;9M"),
+                ElementsAre(Key{.name = Named::kClick, .column = 2, .line = 3},
+                            Key{.name = Named::kScrollUp}, Key{.name = Named::kScrollDown}));
+    EXPECT_THAT(reader.feed("\x1b[<2;3;4M\x1b[<0;0;4M\x1b[<0;3M\x1b[<0;99999999999;1M\x1b[<M"),
+                IsEmpty());
 }
 
 TEST(KeyReader, DoesNotKeepASequenceWithoutEnd) {

@@ -11,7 +11,7 @@ Table nodes_table(const ClusterSnapshot& cluster);
 Table gpus_table(const ClusterSnapshot& cluster, const Scope& scope);
 Table pods_table(const ClusterSnapshot& cluster, const History& history, const Scope& scope,
                  Remainders remainders);
-Table processes_table(const ClusterSnapshot& cluster, const Scope& scope);
+Table processes_table(const ClusterSnapshot& cluster, const History& history, const Scope& scope);
 /// Of each node, GPU, MIG instance, tenant and process one, each beneath what it is part of.
 /// sort, reverse   order the tenants of a part
 Table tree_table(const ClusterSnapshot& cluster, Sort sort, bool reverse);

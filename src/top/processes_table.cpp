@@ -12,7 +12,7 @@ std::vector<Column> processes_columns() {
     using enum Shown;
     return {
         Column{"PID", "pid"}.by(Sort::kPid).at_right(),
-        Column{"COMMAND", "command"}.by(Sort::kCommand).shrinking(),
+        Column{"USER", "user"}.by(Sort::kUser).leaving(6),
         Column{"POD", "pod"}.by(Sort::kPod).shrinking().leaving(1),
         Column{"NS", "namespace"}.by(Sort::kNamespace).shrinking().leaving(4),
         Column{"CONTAINER", "container"}.only(kWide).leaving(7),
@@ -22,6 +22,9 @@ std::vector<Column> processes_columns() {
         Column{"TYPE", "type"}.leaving(5),
         Column{"%GPU", "utilization_percent"}.by(Sort::kUtilization).at_right(),
         Column{"MEM", "memory_used_bytes"}.by(Sort::kMemory).at_right(),
+        Column{"%CPU", "cpu_percent"}.by(Sort::kCpu).at_right().leaving(8),
+        Column{"COMMAND", "command"}.by(Sort::kCommand).shrinking(),
+        Column{"COMMAND LINE", "command_line"}.only(kCsv),
     };
 }
 
@@ -31,16 +34,26 @@ std::string type_of(const Process& process) {
     return process.graphics ? "G" : "C";
 }
 
+/// What is known of it on this machine; of other nodes' processes nothing.
+ProcessFacts facts_of(const Agent& agent, const Process& process) {
+    const auto found = agent.processes.find(process.pid);
+    return found == agent.processes.end() ? ProcessFacts{} : found->second;
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : shown(text); }
+
 /// tenant   null: it belongs to none
-Row process_row(const Place& place, const Tenant* tenant, const Process& process) {
+Row process_row(const Agent& agent, const Place& place, const Tenant* tenant,
+                const Process& process, const History& history) {
     Subject subject =
         tenant != nullptr ? subject_of(place, *tenant) : subject_of(place.node, place.device);
     subject.command = process.command;
     Row row{.key = part_key(place.device, place.part) + "/pid " + std::to_string(process.pid),
             .subject = std::move(subject)};
+    const ProcessFacts facts = facts_of(agent, process);
     row.cells = {
         {std::to_string(process.pid), static_cast<double>(process.pid)},
-        {process.command.empty() ? "-" : shown(process.command)},
+        {or_dash(facts.user)},
         {tenant != nullptr ? shown(row.subject.pod) : "-"},
         {shown(row.subject.pod_namespace)},
         {shown(row.subject.container)},
@@ -50,13 +63,16 @@ Row process_row(const Place& place, const Tenant* tenant, const Process& process
         {type_of(process)},
         percent_cell(process.utilization_ppm),
         memory_cell(process.memory_bytes),
+        percent_cell(history.cpu_ppm(row.key)),
+        {or_dash(facts.command_line.empty() ? process.command : facts.command_line)},
+        {shown(facts.command_line)},
     };
     return row;
 }
 
 }  // namespace
 
-Table processes_table(const ClusterSnapshot& cluster, const Scope& scope) {
+Table processes_table(const ClusterSnapshot& cluster, const History& history, const Scope& scope) {
     Table table{.columns = processes_columns(), .empty = "no process is known here"};
     for (const Agent& agent : cluster.agents) {
         if (!agent.snapshot) continue;
@@ -68,11 +84,11 @@ Table processes_table(const ClusterSnapshot& cluster, const Scope& scope) {
                     if (!scope.tenant.empty() && scope.tenant != tenant_key(device, part, tenant))
                         continue;
                     for (const Process& process : tenant.processes)
-                        table.rows.push_back(process_row(place, &tenant, process));
+                        table.rows.push_back(process_row(agent, place, &tenant, process, history));
                 }
                 if (!scope.tenant.empty()) continue;
                 for (const Process& process : part.others)
-                    table.rows.push_back(process_row(place, nullptr, process));
+                    table.rows.push_back(process_row(agent, place, nullptr, process, history));
             }
         }
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "top/graph.h"
 #include "top/print.h"
 #include "top/sums.h"
 
@@ -12,25 +13,45 @@ namespace {
 constexpr Size kLeast{.width = 30, .height = 6};
 constexpr std::size_t kGutter = 1;
 
-constexpr std::array<std::string_view, 17> kHelp{
-    "aliquot top: who really uses which GPU",
+constexpr std::array<std::string_view, 19> kHelp{
+    "aliquot top: who uses which GPU",
     "",
-    "Up Down PgUp PgDn Home End   move",
+    "Up Down PgUp PgDn Home End   move; so do the mouse and its wheel",
     "Enter    open: node, its GPUs, a GPU's pods, a pod's processes",
     "Esc      back, or a level up",
     "n g p P  nodes, GPUs, pods, processes of everything",
-    "t        tree of all of them",
-    "w        waste: shares that are held and not used, and what they cost",
-    "x        errors: health, Xids, memory, heat, agents that do not answer",
-    "s S      sort by the next column, the one before; r turns the order",
+    "t w x    tree; waste: shares held and not used; errors: health, Xids, heat",
+    "G        graphs of the row's GPU time and memory",
+    "L K      a pod's log; end a process, delete a pod (asks first)",
+    "s S r    sort by the next column, the one before; reverse",
+    "N U M W  sort by name, utilization, memory, power; again: reverse",
+    "I A T C  sort by idle time, age, temperature, cost or CPU",
     "/        filter: web, ns=team-a, node=, gpu=, model=, command=, !word",
-    "i        idle ones only",
-    "a        also what belongs to no pod, so that all adds up",
+    "i a      idle only; also what belongs to no pod, so that all adds up",
+    "+ -      update more often, less often",
     "space    hold the picture",
     "q        quit",
     "",
     "%GPU of the GPU's time, %SHARE of what the pod may use; THR% held back by its limit",
 };
+
+/// As monitors of GPUs colour it: light, moderate, heavy.
+Tone load_tone(std::optional<std::uint64_t> ppm) {
+    constexpr std::uint64_t kModerate = 100'000;
+    constexpr std::uint64_t kHeavy = 800'000;
+    if (!ppm || *ppm == 0) return Tone::kPlain;
+    return *ppm >= kHeavy ? Tone::kBad : *ppm >= kModerate ? Tone::kWarn : Tone::kGood;
+}
+
+/// "54C 1410MHz" of what the GPU tells.
+std::string heat_text(const telemetry::Device& device) {
+    std::string text;
+    if (const auto heat = device.metrics.get(gpu::Metric::kTemperatureCelsius))
+        text += "  " + std::to_string(whole_number(*heat + 0.5)) + "C";
+    if (const auto clock = device.metrics.get(gpu::Metric::kSmClockMhz))
+        text += "  " + std::to_string(whole_number(*clock + 0.5)) + "MHz";
+    return text;
+}
 
 std::string_view level_of(const View& view) { return to_text(view.kind); }
 
@@ -82,9 +103,13 @@ Line strip_line(const telemetry::Snapshot& node, const telemetry::Device& device
     name.insert(0, several ? (name.size() < 17 ? 17 - name.size() : 0) : (name.size() < 2 ? 1 : 0),
                 ' ');
     Line line{{name + " ", tone},
-              {"[" + bar(busy, kBar, style.charset) + "]"},
+              {"["},
+              {bar(busy, kBar, style.charset), load_tone(busy)},
+              {"]"},
               {pad(percent_text(busy), 4) + "% ", Tone::kTitle},
-              {"[" + bar(full, kBar, style.charset) + "] "},
+              {"["},
+              {bar(full, kBar, style.charset), load_tone(full)},
+              {"] "},
               {pad(memory_of_text(used, total), 11)},
               {pad(watts_text(device.total.power_milliwatts), 5) + "W"}};
     if (!device.problem.empty()) {
@@ -95,6 +120,9 @@ Line strip_line(const telemetry::Snapshot& node, const telemetry::Device& device
         line.push_back({"  " + shown(device.gpu.health.reason), Tone::kBad});
         return line;
     }
+    constexpr std::size_t kRoomForHistory = 12;
+    const std::string heat = heat_text(device);
+    if (width_of(line) + heat.size() + kRoomForHistory <= width) line.push_back({heat});
     const std::size_t taken = width_of(line) + 2;
     if (taken + 8 <= width)
         line.push_back({"  " + sparkline(history.of(gpu_key(device)),
@@ -130,12 +158,14 @@ std::vector<Line> strip(const ClusterSnapshot& cluster, const History& history, 
 
 Line keys_line(const UiState& ui, std::size_t width) {
     if (ui.typing) return {{"Enter keep  Esc drop  web, ns=x, gpu=0, !word", Tone::kDim}};
+    if (ui.asked) return {{to_text(*ui.asked) + "? y/N", Tone::kWarn}};
     if (!ui.message.empty()) return {{ui.message, Tone::kWarn}};
+    if (ui.reading) return {{"arrows, PgUp, PgDn move  Esc back", Tone::kDim}};
     if (ui.help) return {{"any key: back", Tone::kDim}};
     const char* const keys =
         width >= 78
-            ? "Enter open  Esc back  s sort  / filter  i idle  w waste  x errors  t tree  ? q"
-            : "Enter Esc s:sort / i w x t ?:help q:quit";
+            ? "Enter open  Esc back  s sort  / filter  G graph  w waste  x errors  t tree  ? q"
+            : "Enter Esc s:sort / G w x t ?:help q:quit";
     return {{keys, Tone::kDim}};
 }
 
@@ -157,6 +187,51 @@ void draw_help(Screen& screen, const Size& size) {
     }
 }
 
+/// The text in place of the table, from its first line on the screen.
+void draw_reading(Screen& screen, Reading& text, const Size& size) {
+    screen.lines.push_back({{text.title, Tone::kTitle}});
+    const std::size_t room =
+        size.height > screen.lines.size() + 1 ? size.height - screen.lines.size() - 1 : 0;
+    screen.rows = room;
+    const std::size_t last = text.lines.size() > room ? text.lines.size() - room : 0;
+    text.top = std::min(text.top, last);
+    const std::size_t end = std::min(text.lines.size(), text.top + room);
+    for (std::size_t i = text.top; i < end; ++i) screen.lines.push_back({{text.lines[i]}});
+}
+
+/// GPU time and memory of the cursor's row over the looks that were taken.
+void draw_graphs(Screen& screen, const History& history, const Table& table, const UiState& ui,
+                 const Size& size, const Style& style) {
+    if (table.rows.empty()) {
+        screen.lines.push_back({{" " + table.empty, Tone::kDim}});
+        return;
+    }
+    const Row& row = table.rows[cursor_of(table, ui)];
+    const History::Values& busy = history.of(row.key);
+    if (busy.empty()) {
+        screen.lines.push_back(
+            {{" this row has no history: choose a node, GPU or pod", Tone::kDim}});
+        return;
+    }
+    const std::size_t room = size.height - std::min(size.height, screen.lines.size() + 1);
+    const std::size_t titles = 2;
+    if (room < titles + 2) return;
+    const std::size_t height = (room - titles) / 2;
+    const auto now = [](const History::Values& values) {
+        return percent_text(values.back()) + "%";
+    };
+    const History::Values& memory = history.memory_of(row.key);
+    const std::string name = ui.view.kind == Kind::kGpus    ? "GPU " + shown(row.subject.gpu)
+                             : ui.view.kind == Kind::kNodes ? row.cells.front().text
+                                                            : shown(row.subject.pod);
+    for (const auto& [what, values] :
+         {std::pair{"GPU time", &busy}, std::pair{"memory", &memory}}) {
+        screen.lines.push_back({{name + "  " + what + "  " + now(*values), Tone::kTitle}});
+        for (Line& line : graph(*values, size.width, height, style.charset))
+            screen.lines.push_back(std::move(line));
+    }
+}
+
 void draw_rows(Screen& screen, const History& history, const Table& table, UiState& ui,
                const ClusterSnapshot& cluster, const Size& size, const Style& style) {
     const Columns columns = fit(
@@ -164,7 +239,16 @@ void draw_rows(Screen& screen, const History& history, const Table& table, UiSta
         {.width = size.width - kGutter, .several_nodes = cluster.agents.size() > 1, .live = true});
     Line head = heading(table, columns, style);
     head.insert(head.begin(), {std::string(kGutter, ' ')});
+    screen.heading = screen.lines.size();
+    std::size_t at = kGutter;
+    for (std::size_t i = 0; i < columns.places.size(); ++i) {
+        const Sort sort = table.columns[columns.places[i]].sort;
+        const std::size_t end = at + columns.widths[i];
+        if (sort != Sort::kNone) screen.titles.push_back({.begin = at, .end = end, .sort = sort});
+        at = end + columns.gap;
+    }
     screen.lines.push_back(std::move(head));
+    screen.first = screen.lines.size();
     screen.rows = size.height > screen.lines.size() + 1 ? size.height - screen.lines.size() - 1 : 0;
     if (table.rows.empty()) {
         ui.top = 0;
@@ -217,6 +301,8 @@ Screen draw(const ClusterSnapshot& cluster, const History& history, const Table&
         if (ui.help) {
             screen.lines.push_back({});
             draw_help(screen, size);
+        } else if (ui.reading) {
+            draw_reading(screen, *ui.reading, size);
         } else {
             if (ui.view.kind == Kind::kPods || ui.view.kind == Kind::kProcesses) {
                 for (Line& line :
@@ -235,7 +321,11 @@ Screen draw(const ClusterSnapshot& cluster, const History& history, const Table&
                 for (Line& note : notes) screen.lines.push_back(std::move(note));
             }
             screen.lines.push_back(state_line(ui, table, style));
-            draw_rows(screen, history, table, ui, cluster, size, style);
+            if (ui.graph) {
+                draw_graphs(screen, history, table, ui, size, style);
+            } else {
+                draw_rows(screen, history, table, ui, cluster, size, style);
+            }
         }
     }
     screen.lines.resize(std::max(size.height, std::size_t{1}));

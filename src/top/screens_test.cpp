@@ -66,7 +66,7 @@ std::string live(std::istringstream& words) {
     Screen screen = draw(cluster, history, table, ui, size, style);
     for (std::string word; words >> word;) {
         for (const Key& key : keys_of(word)) {
-            press(ui, key, table, cluster, screen.rows);
+            press(ui, key, table, cluster, screen);
             table = table_of(cluster, history, ui.view);
             screen = draw(cluster, history, table, ui, size, style);
         }

@@ -31,10 +31,12 @@ enum class Sort : std::uint8_t {
     kCommand,
     kModel,
     kTemperature,
+    kCpu,
+    kUser,
     kNone,
 };
 /// "pod", "ns", "node", "gpu", "share", "util", "share-util", "memory", "throttled", "power",
-/// "idle", "age", "cost", "pid", "command", "model", "temperature".
+/// "idle", "age", "cost", "pid", "command", "model", "temperature", "cpu", "user".
 std::string_view to_text(Sort sort);
 std::optional<Sort> parse_sort(std::string_view text);
 std::vector<std::string_view> sort_names();

@@ -15,7 +15,7 @@ struct SortName {
     Sort sort;
     bool descends;
 };
-constexpr std::array<SortName, 17> kSorts{{{"pod", Sort::kPod, false},
+constexpr std::array<SortName, 19> kSorts{{{"pod", Sort::kPod, false},
                                            {"ns", Sort::kNamespace, false},
                                            {"node", Sort::kNode, false},
                                            {"gpu", Sort::kGpu, false},
@@ -31,7 +31,9 @@ constexpr std::array<SortName, 17> kSorts{{{"pod", Sort::kPod, false},
                                            {"pid", Sort::kPid, false},
                                            {"command", Sort::kCommand, false},
                                            {"model", Sort::kModel, false},
-                                           {"temperature", Sort::kTemperature, true}}};
+                                           {"temperature", Sort::kTemperature, true},
+                                           {"cpu", Sort::kCpu, true},
+                                           {"user", Sort::kUser, false}}};
 
 constexpr std::array<std::string_view, 7> kKinds{"nodes", "gpus",  "pods",  "processes",
                                                  "tree",  "waste", "errors"};
@@ -80,7 +82,7 @@ Table all_rows(const ClusterSnapshot& cluster, const History& history, const Vie
         case Kind::kPods:
             return pods_table(cluster, history, view.scope, view.remainders);
         case Kind::kProcesses:
-            return processes_table(cluster, view.scope);
+            return processes_table(cluster, history, view.scope);
         case Kind::kTree:
             return tree_table(cluster, view.sort.value_or(usual_sort(view.kind)), view.reverse);
         case Kind::kWaste:

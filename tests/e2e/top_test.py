@@ -4,129 +4,19 @@
 
 top_test.py BIN    the folder of the programs
 """
-import base64
 import csv
-import fcntl
-import http.server
 import io
 import json
 import os
-import pathlib
-import pty
+import pwd
 import re
-import select
 import signal
-import socket
-import socketserver
-import struct
 import subprocess
-import sys
-import tempfile
 import termios
-import threading
 import time
 import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-ALIQUOT = str(BIN / "aliquot")
-PATIENCE_S = 60  # for a machine that is busy with other things
-ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "NO_COLOR", "CLICOLOR"))},
-               "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-
-
-class Agent(http.server.BaseHTTPRequestHandler):
-    """Answers /api/v1/state with server.state; with server.password only who knows it."""
-
-    def do_GET(self):
-        server = self.server
-        if server.password and self.headers.get("Authorization") != "Basic " + base64.b64encode(
-                server.password.encode()).decode():
-            return self.send_error(401)
-        if self.path != "/api/v1/state":
-            return self.send_error(404)
-        body = server.state.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-        server.asked.set()
-        return None
-
-    def address_string(self):
-        return "somebody"
-
-    def log_message(self, *_):
-        pass
-
-
-class Tcp(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-
-class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-
-
-def serve(state, path=None, password=None):
-    server = Unix(str(path), Agent) if path else Tcp(("127.0.0.1", 0), Agent)
-    server.state, server.password, server.asked = state, password, threading.Event()
-    server.address = f"unix:{path}" if path else f"127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-def run(*words, **more):
-    return subprocess.run([ALIQUOT, "top", *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-                          env={**ENVIRONMENT, **more.pop("env", {})}, **more)
-
-
-class Scene(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="aliquot-top-")
-        cls.place = pathlib.Path(cls.folder.name)
-        cls.node = str(cls.place / "n")
-        subprocess.run([ALIQUOT, "sim", "up", "--gpu", "a2:2", "--state", cls.node], check=True, capture_output=True,
-                       timeout=PATIENCE_S)
-        answer = run("--once", "-o", "json", "--node-state", cls.node)
-        assert answer.returncode == 0, answer.stderr
-        state = json.loads(answer.stdout)
-        gpu = state["gpus"][0]
-        gpu["parts"][0]["tenants"] = [
-            {"namespace": "team-a", "pod": "cat-watcher-0", "container": "main", "podUid": "u1", "resource": "nvidia.com/gpu.shared",
-             "ids": ["x"], "source": "driver", "entitlementPpm": 250000, "amounts": {"utilizationPpm": 400000, "memoryBytes": 1 << 30},
-             "shareUtilizationPpm": 1600000, "heldNs": 5000000000, "idleNs": 0,
-             "processes": [{"pid": 4711, "command": "evil\u001b[2J", "memoryBytes": 1 << 30}]},
-            {"namespace": "team-b", "pod": "notebook-1", "container": "lab", "podUid": "u2", "resource": "nvidia.com/gpu.shared",
-             "ids": ["y"], "source": "driver", "entitlementPpm": 250000, "amounts": {"utilizationPpm": 0, "memoryBytes": 1 << 29},
-             "shareUtilizationPpm": 0, "heldNs": 9000000000000, "idleNs": 8000000000000, "idleHeldNs": 8000000000000,
-             "processes": []}]
-        cls.states = []
-        for number in (1, 2):
-            state["node"] = f"gpu-node-{number}"
-            cls.states.append(json.dumps(state))
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([ALIQUOT, "sim", "down", "--state", cls.node], check=False, capture_output=True, timeout=PATIENCE_S)
-        cls.folder.cleanup()
-
-    def agent(self, number=1, **more):
-        server = serve(self.states[number - 1], **more)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
-        return server
-
-    def silent(self):
-        """Takes connections and says nothing."""
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-        return f"127.0.0.1:{listener.getsockname()[1]}"
-
-    def nobody(self):
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            return f"127.0.0.1:{listener.getsockname()[1]}"
+from top_world import ALIQUOT, PATIENCE_S, Scene, Terminal, run
 
 
 class Once(Scene):
@@ -222,78 +112,33 @@ class Once(Scene):
         self.assertEqual(json.loads(answer.stdout)["node"], "gpu-node-1")
 
 
-class Terminal:
-    """A terminal with the program in it; keeps all that was written."""
-    def __init__(self, *words, size=(24, 80), env=None):
-        try:
-            self.master, slave = pty.openpty()
-        except OSError as problem:  # a chroot without devpts
-            raise unittest.SkipTest("needs a pseudo-terminal in /dev/pts") from problem
-        self.resize(*size)
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        self.process = subprocess.Popen([ALIQUOT, "top", *words], stdin=slave, stdout=slave, stderr=slave,
-                                        env={**ENVIRONMENT, **(env or {})}, preexec_fn=self.own)
-        self.written = b""
+class Cluster(Scene):
+    def test_agents_are_found_by_the_kubeconfig(self):
+        server = self.cluster({1: self.states[0], 2: self.states[1]})
+        answer = run("--once", "-o", "csv", "--kubeconfig", str(server.kubeconfig), "--context", "lab")
+        self.assertEqual((answer.returncode, answer.stderr), (0, ""))
+        rows = list(csv.DictReader(io.StringIO(answer.stdout)))
+        self.assertEqual(sorted(row["node"] for row in rows), ["gpu-node-1"] * 2 + ["gpu-node-2"] * 2)
+        self.assertTrue(any("component%3Dagent" in request for request in server.requests), server.requests)
 
-    @staticmethod
-    def own():
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    def test_a_missing_right_is_named_and_hides_nobody_else(self):
+        server = self.cluster({1: self.states[0], 2: ""})
+        answer = run("--once", "--view", "nodes", "--kubeconfig", str(server.kubeconfig))
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("a role must allow: get pods/proxy in the namespace gpu", answer.stdout)
+        self.assertRegex(answer.stdout, r"(?m)^gpu-node-1 ")
 
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    def test_a_cluster_without_agents_says_what_brings_them(self):
+        server = self.cluster({})
+        answer = run("--once", "--kubeconfig", str(server.kubeconfig))
+        self.assertEqual((answer.returncode, answer.stdout), (3, ""))
+        self.assertIn("aliquot install", answer.stderr)
 
-    def press(self, keys):
-        os.write(self.master, keys.encode())
-
-    def read(self, timeout):
-        if select.select([self.master], [], [], timeout)[0]:
-            try:
-                self.written += os.read(self.master, 65536)
-            except OSError:
-                return False
-        return True
-
-    def screen(self):
-        """The lines of the last frame that is complete."""
-        frames = re.findall(rb"\x1b\[H((?:(?!\x1b\[H).)*?)\x1b\[J", self.written, re.S)
-        if not frames:
-            return []
-        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", frames[-1].decode())
-        return re.split(r"\r+\n", text)  # the terminal adds one itself
-
-    def wait_for(self, holds, what):
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            if holds():
-                return
-            if not self.read(0.2):
-                break
-        raise AssertionError(f"{what} did not come; the screen is:\n" + "\n".join(self.screen()))
-
-    def wait_for_text(self, pattern):
-        self.wait_for(lambda: re.search(pattern, "\n".join(self.screen())), pattern)
-
-    def wait(self):
-        """Until it has ended; the exit status as Popen has it."""
-        end = time.monotonic() + PATIENCE_S
-        while self.process.poll() is None and time.monotonic() < end:
-            self.read(0.05)
-        while select.select([self.master], [], [], 0)[0] and self.read(0):
-            if b"\x1b[?1049l" in self.written:
-                break
-        return self.process.poll()
-
-    def is_restored(self):
-        return self.written.rstrip().endswith(b"\x1b[?1049l") and termios.tcgetattr(self.slave) == self.before
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.slave)
-        os.close(self.master)
+    def test_an_unknown_context_is_a_usage_error(self):
+        server = self.cluster({})
+        answer = run("--once", "--kubeconfig", str(server.kubeconfig), "--context", "prod")
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertIn("prod", answer.stderr)
 
 
 class Live(Scene):
@@ -304,6 +149,61 @@ class Live(Scene):
         terminal.wait_for_text("cat-watcher-0")
         terminal.server = server
         return terminal
+
+    def test_a_log_is_shown_and_a_pod_is_deleted_once_it_was_said_yes(self):
+        server = self.cluster({1: self.states[0]})
+        terminal = Terminal("--kubeconfig", str(server.kubeconfig))
+        self.addCleanup(terminal.close)
+        terminal.wait_for_text("cat-watcher-0")
+        terminal.press("L")
+        terminal.wait_for_text(r"log of team-a/cat-watcher-0\nfirst line\nsaw a cat \?\[2J")
+        terminal.press("q")
+        terminal.wait_for_text("notebook-1")
+        terminal.press("Kn")
+        terminal.wait_for_text("not done")
+        terminal.press("K")
+        terminal.wait_for_text(r"delete pod team-a/cat-watcher-0\? y/N")
+        terminal.press("y")
+        terminal.wait_for_text("pod cat-watcher-0 deleted")
+        self.assertEqual([each.partition("?")[0] for each in server.requests if each.startswith("DELETE")],
+                         ["DELETE /api/v1/namespaces/team-a/pods/cat-watcher-0"])
+        terminal.press("q")
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_a_process_of_this_machine_has_user_and_command_line_and_can_be_ended(self):
+        holder = subprocess.Popen([ALIQUOT, "sim", "use", "--memory", "1Gi", "--state", self.node], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(holder.stdout.close)
+        self.addCleanup(holder.kill)
+        holder.stdout.readline()
+        terminal = Terminal("--node-state", self.node, "--view", "processes", "--interval", "0.2", size=(24, 160))
+        self.addCleanup(terminal.close)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        terminal.wait_for_text(rf"{holder.pid} +{user} .* sim use --memory 1Gi")
+        terminal.press("K")
+        terminal.wait_for_text(rf"end process {holder.pid} \(aliquot\) with SIGTERM\? y/N")
+        terminal.press("y")
+        terminal.wait_for_text(f"SIGTERM sent to process {holder.pid}")
+        holder.wait(PATIENCE_S)
+        terminal.press("q")
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_the_mouse_chooses_opens_and_sorts(self):
+        terminal = self.start()
+        lines = terminal.screen()
+        title = next(i for i, line in enumerate(lines) if line.startswith(" POD"))
+        memory = lines[title].index("MEM") + 1
+        terminal.press(f"\x1b[<0;{memory};{title + 1}M\x1b[<0;{memory};{title + 1}m")
+        terminal.wait_for_text("sort memory")
+        row = next(i for i, line in enumerate(terminal.screen()) if "notebook-1" in line)
+        click = f"\x1b[<0;3;{row + 1}M"
+        terminal.press(click)
+        terminal.wait_for_text("(?m)^>notebook-1")
+        terminal.press(click)
+        terminal.wait_for_text(r"processes of team-b/notebook-1")
+        terminal.press("q")
+        self.assertEqual(terminal.wait(), 0)
+        self.assertIn(b"\x1b[?1000l", terminal.written)
 
     def test_keys_lead_through_the_views(self):
         terminal = self.start()

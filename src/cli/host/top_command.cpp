@@ -8,6 +8,8 @@
 #include <optional>
 #include <ostream>
 
+#include "cli/cluster/cluster_flags.h"
+#include "cli/cluster/top_cluster.h"
 #include "cli/commands.h"
 #include "cli/host/top_driver.h"
 #include "cli/host/top_live.h"
@@ -22,6 +24,8 @@
 namespace aliquot::cli {
 namespace {
 
+using std::chrono::milliseconds;
+
 constexpr std::size_t kMostAgents = 1024;
 
 struct TopOptions {
@@ -33,6 +37,7 @@ struct TopOptions {
     std::string ca_file;
     std::string credentials;
     DriverChoice driver;
+    ClusterOptions cluster;
     double interval_s = 2;
     double timeout_s = 3;
     bool once = false;
@@ -40,6 +45,7 @@ struct TopOptions {
     bool idle = false;
     bool all = false;
     bool ascii = false;
+    bool no_mouse = false;
 };
 
 template <class T>
@@ -91,7 +97,34 @@ Result<std::string> read_credentials(const std::string& path) {
     return line;
 }
 
+milliseconds timeout_of(const TopOptions& words) {
+    return milliseconds(static_cast<long>(words.timeout_s * 1000));
+}
+
+Result<std::unique_ptr<TopSource>> open_cluster(const TopOptions& words) {
+    auto connection = kube_client::connect(
+        {.kubeconfig = words.cluster.kubeconfig, .context = words.cluster.context});
+    if (!connection) return std::move(connection).error();
+    return make_cluster_source(*std::move(connection), timeout_of(words));
+}
+
+/// Where nothing was named: this machine's agent; without one its driver; without that the agents of
+/// the cluster that kubectl would speak to.
+std::unique_ptr<TopSource> usual_source(const TopOptions& words, const AskOptions& options) {
+    auto agent = std::make_unique<AgentSource>(std::vector<AgentPlace>{}, options);
+    const TopUpdate update = agent->poll({});
+    const bool absent =
+        !update.any && update.cluster.agents.size() == 1 &&
+        update.cluster.agents.front().problem.find("nobody listens") != std::string::npos;
+    if (!absent) return agent;
+    if (auto driver = open_driver_source(words.driver)) return *std::move(driver);
+    if (auto cluster = open_cluster(words)) return *std::move(cluster);
+    return agent;
+}
+
 Result<std::unique_ptr<TopSource>> source_of(const TopOptions& words) {
+    if (!words.cluster.kubeconfig.empty() || !words.cluster.context.empty())
+        return open_cluster(words);
     std::vector<std::string> addresses = words.agents;
     if (!words.driver.node_state.empty()) {
         const std::string agent = agent_of_node(words.driver.node_state);
@@ -111,10 +144,10 @@ Result<std::unique_ptr<TopSource>> source_of(const TopOptions& words) {
                                                    std::to_string(kMostAgents)};
     auto credentials = read_credentials(words.credentials);
     if (!credentials) return std::move(credentials).error();
-    const AskOptions options{
-        .deadline = std::chrono::milliseconds(static_cast<long>(words.timeout_s * 1000)),
-        .ca_file = words.ca_file,
-        .credentials = *std::move(credentials)};
+    const AskOptions options{.deadline = timeout_of(words),
+                             .ca_file = words.ca_file,
+                             .credentials = *std::move(credentials)};
+    if (places.empty()) return usual_source(words, options);
     return std::unique_ptr<TopSource>(std::make_unique<AgentSource>(std::move(places), options));
 }
 
@@ -187,7 +220,10 @@ void show(Context& context, const TopOptions& words) {
     }
     auto source = source_of(words);
     if (!source) {
-        const bool wrong_word = source.error().code == ErrorCode::kInvalidInput;
+        const ErrorCode code = source.error().code;
+        const bool named = !words.cluster.kubeconfig.empty() || !words.cluster.context.empty();
+        const bool wrong_word =
+            code == ErrorCode::kInvalidInput || (named && code == ErrorCode::kNotFound);
         return fail(context, wrong_word ? kUsage : kCouldNotRun, source.error().message);
     }
     const bool live = !words.once && words.format == "table" && context.out_is_terminal;
@@ -196,17 +232,20 @@ void show(Context& context, const TopOptions& words) {
     // Nobody there at all is said before the terminal is taken; one of many may come later.
     if (!update.any && update.cluster.agents.size() == 1)
         return print_once(context, words, update, *view);
-    top::UiState ui{.view = *std::move(view), .filter_text = words.filter};
+    top::UiState ui{.view = *std::move(view),
+                    .filter_text = words.filter,
+                    .interval = milliseconds(static_cast<long>(words.interval_s * 1000))};
     run_live(context, **source, std::move(update), std::move(ui),
-             {.interval = std::chrono::milliseconds(static_cast<long>(words.interval_s * 1000)),
-              .style = {.charset = charset_of(words), .colour = context.colour}});
+             {.style = {.charset = charset_of(words), .colour = context.colour},
+              .mouse = words.no_mouse ? Mouse::kTerminals : Mouse::kOurs});
 }
 
 void add_options(command_line::Command& top, TopOptions& words) {
     command_line::Option* agent = top.add_option(
         "--agent", words.agents,
         "Node agents to ask: HOST:PORT, unix:/PATH, http(s)://HOST:PORT; several with "
-        "commas or by repeating. Default: the one of this machine");
+        "commas or by repeating. Default: the one of this machine; without one its driver; without "
+        "that the agents of the cluster");
     agent->delimiter(',')->option_text("ADDRESS");
     const DriverFlags flags =
         add_driver_flags(top, words.driver,
@@ -215,6 +254,7 @@ void add_options(command_line::Command& top, TopOptions& words) {
                          "Ask the driver installed there, or this libnvidia-ml.so.1, directly");
     flags.node_state->excludes(agent);
     flags.driver_root->excludes(agent);
+    add_cluster_flags(top, words.cluster);
     top.add_flag("--once", words.once,
                  "Print once and exit; the default when the output is a pipe");
     top.add_option("-o,--output", words.format, "Output format with --once",
@@ -244,6 +284,7 @@ void add_options(command_line::Command& top, TopOptions& words) {
     top.add_option("--credentials", words.credentials,
                    "File with name:password, for agents that require it", "FILE");
     top.add_flag("--ascii", words.ascii, "Draw with ASCII only");
+    top.add_flag("--no-mouse", words.no_mouse, "Leave the mouse to the terminal, to select text");
 }
 
 }  // namespace
@@ -252,13 +293,15 @@ void add_top_command(command_line::Command& program, Context& context) {
     command_line::Command* top = program.add_subcommand(
         "top",
         "Show live who uses which GPU: nodes, GPUs, pods, processes\n\n"
-        "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, i idle only, w waste,\nx "
-        "errors, t tree, space pauses, ? shows help, q quits.\n"
+        "Keys: arrows and Enter open, Esc goes back, s sorts, / filters, G draws graphs, w "
+        "waste,\nx "
+        "errors, t tree, L shows a pod's log, K ends a process, ? shows help, q quits.\n"
         "Exit code 3: no agent answers.");
     auto words = std::make_shared<TopOptions>();
     add_options(*top, *words);
     top->footer(
         "aliquot top\n"
+        "aliquot top --context prod        # every agent of the cluster\n"
         "aliquot top --agent 10.0.0.1:9400,10.0.0.2:9400 --view nodes\n"
         "aliquot top --once --sort memory --filter ns=team-a\n"
         "aliquot top --once -o json        # as GET /api/v1/state\n"

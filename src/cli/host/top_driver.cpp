@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "cli/host/process_facts.h"
 #include "nvml/driver.h"
 #include "nvml/meters.h"
 #include "os/clock.h"
@@ -66,6 +67,7 @@ public:
         TopUpdate update{.any = seen != nullptr};
         update.cluster.now = std::chrono::system_clock::now();
         update.cluster.agents = {{.address = name_, .snapshot = seen}};
+        if (seen) update.cluster.agents.front().processes = read_process_facts(*seen);
         update.states = {seen ? telemetry::to_json(*seen) : std::string()};
         return update;
     }

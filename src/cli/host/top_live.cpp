@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -40,18 +42,20 @@ class Looker {
 public:
     Looker(TopSource& source, milliseconds interval, int wake)
         : source_(source),
-          interval_(interval),
+          interval_(interval.count()),
           wake_(wake),
           thread_([this](std::stop_token stop) { run(stop); }) {}
 
     [[nodiscard]] const Latest<TopUpdate>& latest() const { return latest_; }
+    /// From the next look on.
+    void look_every(milliseconds interval) { interval_ = interval.count(); }
 
 private:
     void run(const std::stop_token& stop) {
         std::mutex mutex;
         std::condition_variable_any pause;
         while (!stop.stop_requested()) {
-            const auto next = std::chrono::steady_clock::now() + interval_;
+            const auto next = std::chrono::steady_clock::now() + milliseconds(interval_);
             {
                 std::unique_lock lock(mutex);
                 pause.wait_until(lock, stop, next, [] { return false; });
@@ -65,9 +69,44 @@ private:
     }
 
     TopSource& source_;
-    milliseconds interval_;
+    std::atomic<milliseconds::rep> interval_;
     int wake_;
     Latest<TopUpdate> latest_;
+    std::jthread thread_;  // last: it uses the others
+};
+
+/// Does what the user asks for beside the keys, one thing at a time.
+class Errand {
+public:
+    Errand(TopSource& source, int wake) : source_(source), wake_(wake) {}
+
+    [[nodiscard]] bool is_busy() const { return busy_; }
+    void begin(top::Request request) {
+        busy_ = true;
+        thread_ = std::jthread([this, request = std::move(request)] {
+            auto outcome = source_.carry_out(request);
+            {
+                const std::lock_guard lock(mutex_);
+                outcome_ = std::move(outcome);
+            }
+            const std::uint64_t one = 1;
+            const ssize_t written = ::write(wake_, &one, sizeof one);
+            static_cast<void>(written);
+        });
+    }
+    /// What came of it, once.
+    std::optional<Result<top::Reading>> take() {
+        const std::lock_guard lock(mutex_);
+        if (outcome_) busy_ = false;
+        return std::exchange(outcome_, std::nullopt);
+    }
+
+private:
+    TopSource& source_;
+    int wake_;
+    bool busy_ = false;
+    std::mutex mutex_;
+    std::optional<Result<top::Reading>> outcome_;
     std::jthread thread_;  // last: it uses the others
 };
 
@@ -83,7 +122,8 @@ public:
         const sigset_t set = watched();
         const Descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
         const Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        Looker looker(source, options_.interval, wake.get());
+        Looker looker(source, desk_.interval, wake.get());
+        Errand errand(source, wake.get());
         draw();
         while (!desk_.quit && ending_ == 0) {
             std::array<pollfd, 3> waits{
@@ -92,7 +132,10 @@ public:
             if (ready == 0) press(keys_.settle());
             if (waits[1].revents != 0) take_signals(signals.get());
             if (waits[2].revents != 0) take_look(looker, wake.get());
+            if (waits[2].revents != 0) take_errand(errand);
             if (waits[0].revents != 0) read_keys();
+            looker.look_every(desk_.interval);
+            if (desk_.request) begin(errand);
             if (!desk_.quit && ending_ == 0) draw();
         }
         return ending_;
@@ -115,7 +158,7 @@ private:
             } else if (key.name == top::Named::kRedraw) {
                 Terminal::write(STDOUT_FILENO, "\x1b[2J");
             } else {
-                top::press(desk_, key, table_, world_, screen_.rows);
+                top::press(desk_, key, table_, world_, screen_);
                 // The next key acts on what this one shows.
                 table_ = top::table_of(world_, history_, desk_.view);
             }
@@ -140,7 +183,7 @@ private:
                 suspend();
             } else if (number == SIGCONT) {
                 Terminal::give_back();
-                if (!Terminal::take(in_, STDOUT_FILENO)) ending_ = SIGHUP;
+                if (!Terminal::take(in_, STDOUT_FILENO, options_.mouse)) ending_ = SIGHUP;
             } else if (number != SIGWINCH) {
                 ending_ = number;
             }
@@ -151,6 +194,29 @@ private:
     static void suspend() {
         Terminal::give_back();
         ::raise(SIGSTOP);
+    }
+
+    void begin(Errand& errand) {
+        auto request = std::exchange(desk_.request, std::nullopt);
+        if (errand.is_busy()) {
+            desk_.message = "wait: the last one is not done yet";
+            return;
+        }
+        desk_.message = top::to_text(*request) + " ...";
+        errand.begin(*std::move(request));
+    }
+
+    void take_errand(Errand& errand) {
+        auto outcome = errand.take();
+        if (!outcome) return;
+        if (!*outcome) {
+            desk_.message = top::shown(outcome->error().message);
+        } else if ((*outcome)->lines.empty()) {
+            desk_.message = top::shown((*outcome)->title);
+        } else {
+            for (std::string& line : (*outcome)->lines) line = top::shown(line);
+            desk_.reading = **std::move(outcome);
+        }
     }
 
     void take_look(const Looker& looker, int wake) {
@@ -184,7 +250,7 @@ void run_live(Context& context, TopSource& source, TopUpdate first, top::UiState
     ::pthread_sigmask(SIG_BLOCK, &set, &mask);
     const Descriptor own(::isatty(STDIN_FILENO) == 1 ? -1 : ::open("/dev/tty", O_RDWR | O_CLOEXEC));
     const int in = own.get() >= 0 ? own.get() : STDIN_FILENO;
-    if (const auto taken = Terminal::take(in, STDOUT_FILENO); !taken) {
+    if (const auto taken = Terminal::take(in, STDOUT_FILENO, options.mouse); !taken) {
         fail(context, kCouldNotRun, taken.error().message);
         ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
         return;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-
 #include "cli/command.h"
 #include "cli/host/top_source.h"
+#include "cli/terminal.h"
 #include "top/screen.h"
 
 namespace aliquot::cli {
 
 struct LiveOptions {
-    std::chrono::milliseconds interval{2000};  // between looks
     top::Style style;
+    Mouse mouse = Mouse::kOurs;
 };
 
 /// The live view, until the user leaves it or a signal ends the program (then the program ends by

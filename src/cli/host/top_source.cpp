@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/host/agent_page.h"
+#include "cli/host/process_facts.h"
 #include "telemetry/json.h"
 
 namespace aliquot::cli {
@@ -26,6 +27,21 @@ std::string without_name(const std::string& message, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_local(const AgentPlace& place) {
+    return !place.socket.empty() || place.url.starts_with("http://127.0.0.1") ||
+           place.url.starts_with("http://localhost") || place.url.starts_with("http://[::1]");
+}
+
+Result<top::Reading> TopSource::carry_out(const top::Request& request) {
+    if (request.kind != top::Request::Kind::kEndProcess) {
+        return Error{ErrorCode::kUnsupported,
+                     "which cluster is the pod of? start with --context or --kubeconfig"};
+    }
+    if (auto ended = end_process(request.pid, request.subject.command); !ended)
+        return std::move(ended).error();
+    return top::Reading{.title = "SIGTERM sent to process " + std::to_string(request.pid)};
+}
 
 AgentSource::AgentSource(std::vector<AgentPlace> places, const AskOptions& options)
     : states_(places.empty() ? usual_places() : places, options),
@@ -56,6 +72,8 @@ TopUpdate AgentSource::take(std::vector<Result<std::string>> answers,
             agent.problem = without_name(answers[i].error().message, places[i].name);
         }
         agent.snapshot = last_[i];
+        if (agent.snapshot && is_local(places[i]))
+            agent.processes = read_process_facts(*agent.snapshot);
         update.cluster.agents.push_back(std::move(agent));
         update.states.push_back(std::move(state));
     }

@@ -7,8 +7,12 @@
 
 #include "cli/host/agent_states.h"
 #include "top/cluster_snapshot.h"
+#include "top/request.h"
 
 namespace aliquot::cli {
+
+/// Whether an agent at this place is this machine's.
+bool is_local(const AgentPlace& place);
 
 /// What one poll of all nodes gave.
 struct TopUpdate {
@@ -24,6 +28,9 @@ public:
     /// Ends at the source's deadline, or soon after `stop`. An agent that does not answer keeps the
     /// snapshot that it gave last, with the problem beside it.
     virtual TopUpdate poll(const std::stop_token& stop) = 0;
+    /// Does what the user asked for: a text to show, or one line that says what was done. Thread-safe
+    /// beside poll(). Without a cluster only processes of this machine can be ended.
+    virtual Result<top::Reading> carry_out(const top::Request& request);
 };
 
 /// Agents by their addresses; none given: the one of this machine, by its socket or else its port.

@@ -60,6 +60,17 @@ std::string settle(Words& words) {
     return {};
 }
 
+void add_page_flags(command_line::Command& command, UpOptions& options) {
+    command.add_option("--page", options.page,
+                       "Where to show the web page, as 127.0.0.1:8080 (port 0: a free one); "
+                       "default off",
+                       "ADDRESS");
+    command.add_option("--page-web-config", options.page_web_config,
+                       "Prometheus web-config file: TLS and passwords for the page, needed where "
+                       "other machines can reach it",
+                       "FILE");
+}
+
 }  // namespace
 
 void add_up_command(command_line::Command& program, cli::Context& context) {
@@ -68,7 +79,9 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
     command->footer(
         "aliquot up --gpu a2 --config examples/a2-tts-stt/config.yaml examples/a2-tts-stt --once\n"
         "aliquot up --gpu a100-40 --mig 3g.20gb*2 --config mig.yaml pods.yaml   # MIG devices\n"
-        "aliquot up --gpu h100-80:8 --metrics-listen 127.0.0.1:9400 pods.yaml");
+        "aliquot up --gpu h100-80:8 --metrics-listen 127.0.0.1:9400 pods.yaml\n"
+        "aliquot up --gpu a2 --config config.yaml --page 127.0.0.1:8080 pods.yaml   # in a "
+        "browser");
     UpOptions& options = words->options;
     command
         ->add_option("--gpu", options.gpus,
@@ -87,6 +100,7 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
     command->add_option("--metrics-listen", options.metrics_listen,
                         "Where the agent serves /metrics, as 127.0.0.1:9400; default off",
                         "ADDRESS");
+    add_page_flags(*command, options);
     command
         ->add_option("--config", options.config_file,
                      "Sharing configuration of the node (NVIDIA's version: v1 file); without it "

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "base/log.h"
+#include "cmd/aliquot/up_page.h"
 #include "findings/finding.h"
 #include "sharing/config.h"
 #include "sim/cluster/agent_run.h"
@@ -110,7 +111,7 @@ public:
         processes_.emplace(host_->root());
         auto shown = processes_->begin();
         if (!shown) return fail(shown.error());
-        if (!start_agent()) return false;
+        if (!start_agent() || !start_page()) return false;
         cluster_ = std::make_unique<cluster::Cluster>(*host_, *kubelet_, *processes_,
                                                       *std::move(offer), *std::move(inventory),
                                                       std::move(labels), std::move(workloads_));
@@ -134,6 +135,7 @@ public:
             }
             cluster_->tick(now);
             for (const std::string& note : cluster_->take_notes()) view_.say("note: " + note);
+            if (page_) page_->note(cluster_->snapshot());
             if (cluster_->is_ready() || now - begin > kSilence) view_.show(cluster_->snapshot());
             if (is_over(now, begin)) return;
             const int signal = signals.wait(kTick);
@@ -150,6 +152,7 @@ public:
             last = cluster_->snapshot();
             cluster_->stop(kGrace);
         }
+        page_.reset();
         if (agent_) agent_->stop();
         if (kubelet_) kubelet_->stop();
         if (cluster_) print_result(last);
@@ -230,6 +233,16 @@ private:
         return started ? true : fail(started.error());
     }
 
+    bool start_page() {
+        if (options_.page == "off") return true;
+        auto page = UpPage::serve(options_.page, options_.page_web_config,
+                                  host_->root().resolve("/run/aliquot/agent.sock").native());
+        if (!page) return fail(std::move(page).error().during("--page"));
+        page_ = *std::move(page);
+        view_.say("page at " + page_->url());
+        return true;
+    }
+
     /// Sets the exit code when it is.
     bool is_over(cluster::TimePoint now, cluster::TimePoint begin) {
         if (!cluster_->is_ready() && now - begin > kReadyTimeout) {
@@ -283,6 +296,7 @@ private:
     std::optional<cluster::PodProcesses> processes_;
     std::unique_ptr<cluster::AgentRun> agent_;
     std::unique_ptr<cluster::Cluster> cluster_;
+    std::unique_ptr<UpPage> page_;
 };
 
 }  // namespace

@@ -17,6 +17,8 @@ struct UpOptions {
     std::vector<std::string> gpus;
     std::vector<std::string> mig;        // [GPU=]LAYOUT: how simulated GPUs are cut
     std::string metrics_listen = "off";  // as of aliquot-agent
+    std::string page = "off";            // where the web page is
+    std::string page_web_config;         // TLS and passwords for it; empty: none
     std::string config_file;             // empty: no sharing
     std::vector<std::string> manifests;  // files, folders, "-"
     bool once = false;

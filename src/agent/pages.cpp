@@ -45,9 +45,36 @@ Result<std::unique_ptr<http::Server>> listen_locally(const os::Root& root, std::
 
 }  // namespace
 
+page::Sight node_sight(const PageSources& from) {
+    page::Sight sight;
+    auto snapshot = from.telemetry.snapshot();
+    sight.cluster.now = std::chrono::system_clock::now();
+    if (snapshot) {
+        sight.title = "Node " + snapshot->node;
+        sight.cluster.agents.push_back(
+            {.address = snapshot->node, .snapshot = std::move(snapshot), .problem = ""});
+    }
+    const StatusBoard::Config config = from.board.config();
+    for (const findings::Finding& one : config.findings) {
+        const std::string_view severity = to_text(one.severity);
+        sight.remarks.push_back({.severity = severity == "info" ? "note" : std::string(severity),
+                                 .where = one.file + ":" + std::to_string(one.line),
+                                 .what = one.rule + " " + one.message,
+                                 .fix = one.fix});
+    }
+    if (!config.problem.empty()) {
+        sight.remarks.push_back({"error", config.file, config.problem, ""});
+    }
+    for (const std::string& remark : from.board.remarks()) {
+        sight.remarks.push_back({"note", "sharing", remark, ""});
+    }
+    return sight;
+}
+
 // One line for each page.
-http::Routes local_pages(const PageSources& from) {
+http::Routes local_pages(const PageSources& from, const std::shared_ptr<page::Live>& live) {
     using Request = http::Request;
+    const page::Site site(live, "/page/", page::Reach::kThisMachine);
     const auto seen = [from] { return from.observations.get().value; };
     return http::Routes({
         {"/healthz", "whether it works", [from](const Request&) { return from.board.health(); }},
@@ -60,11 +87,18 @@ http::Routes local_pages(const PageSources& from) {
         {"/metrics", "for Prometheus", [from](const Request&) { return from.telemetry.metrics(); }},
         {"/api/v1/state", "the measurements as JSON",
          [from](const Request&) { return from.telemetry.state(); }},
+        {"/page/*", "for a browser", site},
+        {"/page", "", site},
     });
 }
 
-http::Routes node_pages(const PageSources& from) {
+http::Routes node_pages(const PageSources& from, const std::shared_ptr<page::Live>& live,
+                        const Result<page::Reach>& reach) {
     using Request = http::Request;
+    http::Handler site = [why = reach ? "" : reach.error().message](const Request&) {
+        return http::Response{.status = 403, .body = why + "\n"};
+    };
+    if (reach) site = page::Site(live, "/page/", *reach);
     const auto index = std::make_shared<std::string>();
     http::Routes pages({
         {"/", "this list", [index](const Request&) { return http::Response{.body = *index}; }},
@@ -79,6 +113,8 @@ http::Routes node_pages(const PageSources& from) {
          [from](const Request&) { return from.board.health(); }},
         {"/ready", "whether it serves, for kubelet",
          [from](const Request&) { return pod_readiness(from); }},
+        {"/page/*", "for a browser", site},
+        {"/page", "", site},
     });
     *index = "aliquot-agent\n\n" + pages.index();
     return pages;
@@ -92,6 +128,14 @@ http::Routes probe_pages(const PageSources& from) {
          [from](const Request&) { return from.board.health(); }},
         {"/ready", "whether it serves", [from](const Request&) { return pod_readiness(from); }},
     });
+}
+
+std::shared_ptr<page::Live> Pages::live() {
+    if (!live_) {
+        live_ = std::make_shared<page::Live>([from = sources_] { return node_sight(from); },
+                                             page::LiveOptions{});
+    }
+    return live_;
 }
 
 void Pages::serve_probes(const std::string& address) {
@@ -114,7 +158,7 @@ void Pages::serve_probes(const std::string& address) {
 
 void Pages::serve_local(const std::string& address) {
     if (address == "off") return;
-    auto server = listen_locally(sources_.root, address, local_pages(sources_));
+    auto server = listen_locally(sources_.root, address, local_pages(sources_, live()));
     if (!server) {
         log::error("http.not_served", {{"why", server.error().message}});
         return;
@@ -134,7 +178,9 @@ void Pages::serve_node(const TelemetryOptions& options) {
         }
         listening.access = *std::move(access);
     }
-    auto server = http::Server::listen(std::move(listening), node_pages(sources_));
+    const auto reach = page::reach_of(listening.address, listening.access);
+    auto pages = node_pages(sources_, reach ? live() : nullptr, reach);
+    auto server = http::Server::listen(std::move(listening), std::move(pages));
     if (!server) {
         log::error("metrics.not_served", {{"why", server.error().message}});
         return;

@@ -13,6 +13,7 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "os/root.h"
+#include "page/site.h"
 
 namespace aliquot::agent {
 
@@ -25,12 +26,17 @@ struct PageSources {
     TelemetryService& telemetry;
 };
 
+/// What the web page of this node shows.
+page::Sight node_sight(const PageSources& sources);
+
 /// For who is on the node, as `aliquot gpu` is.
-http::Routes local_pages(const PageSources& sources);
+http::Routes local_pages(const PageSources& sources, const std::shared_ptr<page::Live>& live);
 
 /// For the cluster: Prometheus. The pages of probes too, for manifests that are older than
 /// probe_pages().
-http::Routes node_pages(const PageSources& sources);
+/// reach   why the web page may not be shown there, else who can reach it
+http::Routes node_pages(const PageSources& sources, const std::shared_ptr<page::Live>& live,
+                        const Result<page::Reach>& reach);
 
 /// For kubelet. None of them asks the driver: one that hangs must not have the agent restarted.
 http::Routes probe_pages(const PageSources& sources);
@@ -55,7 +61,11 @@ public:
     [[nodiscard]] unsigned probe_port() const { return probes_ ? probes_->port() : 0; }
 
 private:
+    /// The web page, looked at from the first server on that shows it.
+    std::shared_ptr<page::Live> live();
+
     const PageSources sources_;
+    std::shared_ptr<page::Live> live_;
     std::unique_ptr<http::Server> local_;
     std::unique_ptr<http::Server> node_;
     std::unique_ptr<http::Server> probes_;

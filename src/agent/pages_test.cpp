@@ -71,8 +71,8 @@ TEST_F(AgentPages, OfTheNodeItselfAreForLoopbackOnly) {
     EXPECT_EQ(ask_local("/metrics"), "503 the GPUs have not been measured yet\n");
     EXPECT_EQ(ask_local("/api/v1/state"), "503 the GPUs have not been measured yet\n");
     EXPECT_EQ(ask_local("/"),
-              "404 there are /healthz, /readyz, /status, /metrics and "
-              "/api/v1/state\n");
+              "404 there are /healthz, /readyz, /status, /metrics, "
+              "/api/v1/state and /page/*\n");
     http::TestClient client(pages_.local_port());
     EXPECT_EQ(client.get("/status")->headers.at("cache-control"), "no-store");
 }
@@ -97,7 +97,8 @@ TEST_F(AgentPages, ForTheClusterAreListed) {
     EXPECT_THAT(ask_node("/"),
                 HasSubstr("\n/metrics        for Prometheus (text or OpenMetrics)\n"));
     EXPECT_EQ(ask_node("/none"),
-              "404 there are /, /metrics, /api/v1/state, /health, /live and /ready\n");
+              "404 there are /, /metrics, /api/v1/state, /health, /live, /ready and "
+              "/page/*\n");
     EXPECT_EQ(ask_node("/metrics"), "503 the GPUs have not been measured yet\n");
     EXPECT_EQ(ask_node("/health"), ask_node("/healthz"));
     EXPECT_EQ(ask_node("/status"), ask_node("/none")) << "that is for who is on the node";

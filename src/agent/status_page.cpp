@@ -80,6 +80,16 @@ void StatusBoard::set_remarks(std::vector<std::string> remarks) {
     remarks_ = std::move(remarks);
 }
 
+StatusBoard::Config StatusBoard::config() const {
+    const std::scoped_lock lock(mutex_);
+    return config_;
+}
+
+std::vector<std::string> StatusBoard::remarks() const {
+    const std::scoped_lock lock(mutex_);
+    return remarks_;
+}
+
 void StatusBoard::set_mps(std::vector<mps::Status> statuses) {
     const std::scoped_lock lock(mutex_);
     mps_ = std::move(statuses);

@@ -43,6 +43,9 @@ public:
     void set_guard(std::shared_ptr<const GuardSnapshot> snapshot);
     void set_metrics_port(unsigned port);  // 0: not served
 
+    [[nodiscard]] Config config() const;
+    [[nodiscard]] std::vector<std::string> remarks() const;
+
     /// Whether the reconcile loop runs; 503 when it does not.
     [[nodiscard]] http::Response health() const;
     /// Whether kubelet knows all that is offered; 503 with what is missing.

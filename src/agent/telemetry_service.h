@@ -59,6 +59,11 @@ public:
     /// Whose container a process is in; empty: in none, or it cannot be told. Thread-safe.
     std::optional<pods::Owner> owner_of(pid_t pid);
 
+    /// What was measured last; null: nothing yet. Thread-safe.
+    [[nodiscard]] std::shared_ptr<const telemetry::Snapshot> snapshot() const {
+        return sampler_.snapshots().get().value;
+    }
+
     /// The state as JSON. This and the others: 503 as long as nothing was measured.
     [[nodiscard]] http::Response state() const;
     /// The metrics as text.

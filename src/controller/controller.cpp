@@ -118,6 +118,7 @@ private:
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
+    std::unique_ptr<ClusterPage> page_;  // null: it is not shown
     std::jthread keeper_;
     std::jthread candidate_;
 };
@@ -219,6 +220,11 @@ Result<Done> Controller::Running::start() {
             options_.placement);
     }
     if (auto listening = listen(); !listening) return listening;
+    if (options_.page.listen != "off") {
+        auto page = ClusterPage::serve(options_.page, world_.api);
+        if (!page) return std::move(page).error().during("--page-listen");
+        page_ = *std::move(page);
+    }
     if (placement_ != nullptr) placement_->start();
     nodes_.start();
     secret_.start();

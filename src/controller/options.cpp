@@ -104,6 +104,24 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
         ->one_of({"debug", "info", "warning", "error", "off"});
 }
 
+void add_page(command_line::Command& app, PageOptions& page) {
+    app.add_option("--page-listen", page.listen,
+                   "the web page of the cluster, for who may list nodes and all pods; off: none",
+                   "ADDRESS:PORT (off)");
+    app.add_option("--page-web-config", page.web_config,
+                   "Prometheus web-config file with the page's TLS, needed beyond loopback",
+                   "FILE");
+    app.add_option("--page-agents", page.agents, "agents that are asked for it: HOST:PORT", "LIST")
+        ->delimiter(',');
+    app.add_option("--page-agents-service", page.agents_service,
+                   "a name all of whose addresses are agents: a headless service", "NAME:PORT");
+    app.add_option("--page-agents-ca-file", page.agents_ca_file,
+                   "who signs the agents' certificates", "FILE");
+    app.add_option("--page-agents-user", page.agents_user, "name for the agents", "NAME");
+    app.add_option("--page-agents-password-file", page.agents_password_file,
+                   "file with the password for the agents", "FILE");
+}
+
 log::Level level_of(const std::string& word) {
     if (word == "debug") return log::Level::kDebug;
     if (word == "warning") return log::Level::kWarning;
@@ -151,6 +169,11 @@ void finish(const DurationTexts& texts, Options& options) {
                                         {"--health-listen", &options.health_listen}}) {
         const auto known = http::check_address(*address);
         if (!known) throw command_line::UsageError(flag, known.error().message);
+    }
+    const PageOptions& page = options.page;
+    if (page.listen != "off" && page.agents.empty() && page.agents_service.empty()) {
+        throw command_line::UsageError("--page-listen",
+                                       "needs --page-agents-service or --page-agents");
     }
     if (!options.webhook_client_names.empty() && options.webhook_client_ca.empty()) {
         throw command_line::UsageError("--webhook-client-names", "needs --webhook-client-ca");
@@ -201,6 +224,7 @@ std::variant<Options, EarlyExit> read_options(
     DurationTexts texts;
     add_names(app, options);
     add_behaviour(app, options, texts);
+    add_page(app, options.page);
     using Kind = command_line::Parsed::Kind;
     command_line::Parsed parsed = app.parse(argc, argv);
     if (parsed.kind == Kind::kRun) {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "controller/cluster_page.h"
 #include "controller/credentials.h"
 #include "controller/pod_placement.h"
 
@@ -33,6 +34,7 @@ struct Options {
     /// How long a leader that is gone is waited for; renewed after two thirds at the latest.
     std::chrono::seconds lease_duration{15};
     PlacementOptions placement;
+    PageOptions page;
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

@@ -31,7 +31,7 @@ private:
         std::shared_ptr<const std::string> compressed;
     };
     std::mutex mutex_;
-    std::array<Slot, 4> slots_;
+    std::array<Slot, 32> slots_;  // the files of a page, and what changes beside them
     std::size_t next_ = 0;
 };
 

@@ -54,6 +54,18 @@ BIO_METHOD* socket_method() {
     return kMethod;
 }
 
+/// source   SSL_CTX_set_alpn_select_cb(3); a client that does not know ours is refused
+int agree_on_protocol(SSL* /*session*/, const unsigned char** chosen, unsigned char* size,
+                      const unsigned char* offered, unsigned offered_size, void* own) {
+    const auto& text = *static_cast<const std::string*>(own);
+    unsigned char* selected = nullptr;
+    const int found = ::SSL_select_next_proto(
+        &selected, size, reinterpret_cast<const unsigned char*>(text.data()),
+        static_cast<unsigned>(text.size()), offered, offered_size);
+    *chosen = selected;
+    return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
 std::string last_reason() {
     const unsigned long code = ::ERR_peek_last_error();
     ::ERR_clear_error();
@@ -152,7 +164,8 @@ TlsContext::TlsContext() {
 
 TlsContext::~TlsContext() { ::SSL_CTX_free(context_); }
 
-Result<std::shared_ptr<const TlsContext>> TlsContext::load(const Tls& tls) {
+Result<std::shared_ptr<const TlsContext>> TlsContext::load(const Tls& tls,
+                                                           const std::string& protocol) {
     const std::shared_ptr<TlsContext> made(new TlsContext());
     SSL_CTX* const context = made->context_;
     if (context == nullptr) return Error{ErrorCode::kInternal, "TLS: " + last_reason()};
@@ -176,6 +189,10 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::load(const Tls& tls) {
         }
     }
     made->allowed_names_ = tls.allowed_client_names;
+    if (!protocol.empty()) {
+        made->protocol_ = static_cast<char>(protocol.size()) + protocol;
+        ::SSL_CTX_set_alpn_select_cb(context, agree_on_protocol, &made->protocol_);
+    }
     const bool must =
         tls.client_auth == Tls::ClientAuth::kRequire || tls.client_auth == Tls::ClientAuth::kVerify;
     if (tls.client_auth != Tls::ClientAuth::kNone) {

@@ -22,7 +22,9 @@ class TlsContext {
 public:
     /// errors   kInvalidInput: a file that does not hold what it should, a key that is not the
     ///          certificate's; kNotFound, kPermission
-    static Result<std::shared_ptr<const TlsContext>> load(const Tls& tls);
+    /// protocol   what is agreed with clients that ask (ALPN): "h2"; empty: not spoken about
+    static Result<std::shared_ptr<const TlsContext>> load(const Tls& tls,
+                                                          const std::string& protocol = "");
     ~TlsContext();
     TlsContext(const TlsContext&) = delete;
     TlsContext& operator=(const TlsContext&) = delete;
@@ -33,6 +35,7 @@ private:
     ssl_ctx_st* context_ = nullptr;
     bool verifies_ = false;
     std::vector<std::string> allowed_names_;
+    std::string protocol_;  // as ALPN has it: its length in front
 };
 
 /// How far an operation on a non-blocking transport came.

@@ -106,6 +106,19 @@ public:
     Result<Output> output(const User& by, JobId id, std::uint64_t from, std::size_t most);
     Result<Outlook> outlook(JobId id);
 
+    /// All jobs that have not ended (most_living at most, the oldest), the newest of those that have, and when
+    /// the waiting ones are likely to start. Without programs and variables.
+    struct Overview {
+        struct Start {
+            std::uint32_t position = 0;  // 1: next
+            TimeMs p50 = 0;              // 0: not with what there is
+            TimeMs p90 = 0;
+        };
+        std::vector<Record> jobs;
+        std::map<JobId, Start> starts;
+    };
+    [[nodiscard]] Overview overview(std::size_t most_living = 1'000, std::size_t most_ended = 200);
+
     [[nodiscard]] const Options& options() const { return options_; }
     [[nodiscard]] std::size_t living() const;
     /// Empty: planner, journal and processes agree; else what differs. For tests.

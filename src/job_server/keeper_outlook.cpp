@@ -93,4 +93,32 @@ Result<Outlook> Keeper::outlook(JobId id) {
     return outlook;
 }
 
+Keeper::Overview Keeper::overview(std::size_t most_living, std::size_t most_ended) {
+    const TimeMs now = now_ms();
+    const std::scoped_lock lock(mutex_);
+    Overview overview;
+    const auto take = [&](const Job& job) {
+        overview.jobs.push_back(job.record);
+        overview.jobs.back().request.command.clear();
+        overview.jobs.back().request.env.clear();
+    };
+    std::size_t living = 0;
+    for (const auto& [id, job] : jobs_) {
+        if (!jobs::is_final(job.record.state) && living++ < most_living) take(job);
+    }
+    std::size_t ended = 0;
+    for (auto one = jobs_.rbegin(); one != jobs_.rend() && ended < most_ended; ++one) {
+        if (!jobs::is_final(one->second.record.state)) continue;
+        ++ended;
+        take(one->second);
+    }
+    std::uint32_t position = 0;
+    for (const queue::Eta& eta : planner_.forecast(now)) {
+        overview.starts[eta.id] = {.position = ++position,
+                                   .p50 = eta.p50 == queue::kNever ? 0 : eta.p50,
+                                   .p90 = eta.p90 == queue::kNever ? 0 : eta.p90};
+    }
+    return overview;
+}
+
 }  // namespace aliquot::job_server

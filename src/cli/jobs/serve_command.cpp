@@ -18,6 +18,7 @@
 #include "cli/host/run_device.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/serve_page.h"
 #include "command_line/command.h"
 #include "http/server.h"
 #include "job_server/attempt.h"
@@ -43,22 +44,24 @@ struct ServeOptions {
     std::string mode = "0660";
     std::string group;
     std::vector<std::string> gpus;
+    std::string page = "off";
+    std::string page_web_config;
     DriverChoice driver;
     std::string output = "64Mi";
     std::size_t most_jobs = 20'000;
     unsigned grace = 10;
 };
 
-std::string variable(const char* name) {
+std::string variable_of_shell(const char* name) {
     const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at start
     return value == nullptr ? "" : value;
 }
 
 fs::path usual_state() {
     if (::geteuid() == 0) return "/var/lib/aliquot/jobs";
-    const std::string named = variable("XDG_STATE_HOME");
+    const std::string named = variable_of_shell("XDG_STATE_HOME");
     const fs::path base =
-        named.empty() ? fs::path(variable("HOME")) / ".local/state" : fs::path(named);
+        named.empty() ? fs::path(variable_of_shell("HOME")) / ".local/state" : fs::path(named);
     return base / "aliquot/jobs";
 }
 
@@ -207,6 +210,16 @@ void serve(Context& context, const ServeOptions& words) {
     const std::string address = wish->address;
     const auto server = http::Server::listen(*std::move(wish), job_server::pages_of(**keeper));
     if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
+    ServedPage page;
+    if (words.page != "off") {
+        auto served = serve_jobs_page(**keeper, words.page, words.page_web_config);
+        if (!served) {
+            const Error error = std::move(served).error().during("--page");
+            return fail(context, exit_code_of(error), error.message);
+        }
+        page = *std::move(served);
+        context.out << "aliquot: page at " << page.url << "\n";
+    }
     context.out << "aliquot: serving jobs at " << address << ": " << counted(count, "GPU") << ", "
                 << counted((*keeper)->living(), "job")
                 << (cgroup.empty() ? "; no control group: process groups keep jobs together" : "")
@@ -241,6 +254,15 @@ void add_serve_command(command_line::Command& program, Context& context) {
                      "several times",
                      "MODEL[:N]")
         ->allow_extra_args(false);
+    command->add_option(
+        "--page", words->page,
+        "Where to show the web page with all jobs, as 127.0.0.1:8080 (port 0: a free "
+        "one); default off",
+        "ADDRESS");
+    command->add_option("--page-web-config", words->page_web_config,
+                        "Prometheus web-config file: TLS and passwords for the page, needed where "
+                        "other machines can reach it",
+                        "FILE");
     command->add_option("--output-limit", words->output, "Of the output of one job", "AMOUNT")
         ->capture_default_str();
     command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/aliquot/up_page.h"
+
+#include "cli/host/top_source.h"
+#include "http/access.h"
+#include "page/site.h"
+
+namespace aliquot::up {
+namespace {
+
+constexpr const char* kTitle = "aliquot up";
+
+}  // namespace
+
+Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
+                                              const std::string& web_config,
+                                              const std::string& agent) {
+    http::Access access;
+    if (!web_config.empty()) {
+        auto read = http::read_access(web_config);
+        if (!read) return std::move(read).error();
+        access = *std::move(read);
+    }
+    const auto reach = page::reach_of(address, access);
+    if (!reach) return reach.error();
+    auto place = cli::parse_agent("unix:" + agent);
+    if (!place) return std::move(place).error();
+    const auto source = std::make_shared<cli::AgentSource>(
+        std::vector<cli::AgentPlace>{*std::move(place)}, cli::AskOptions{});
+    std::unique_ptr<UpPage> made(new UpPage());
+    const auto live = std::make_shared<page::Live>(
+        [source, page = made.get()] {
+            page::Sight sight;
+            sight.cluster = source->poll({}).cluster;
+            sight.pods = page->pods();
+            return sight;
+        },
+        page::LiveOptions{.title = kTitle, .views = "[]"});
+    const bool tls = access.tls.has_value();
+    auto server = http::Server::listen({.address = address, .access = std::move(access)},
+                                       page::Site(live, "/", *reach));
+    if (!server) return std::move(server).error();
+    made->server_ = *std::move(server);
+    const std::string host = address.substr(0, address.rfind(':'));
+    made->url_ = address.starts_with("unix:")
+                     ? address
+                     : (tls ? "https://" : "http://") + (host.empty() ? "localhost" : host) + ":" +
+                           std::to_string(made->server_->port()) + "/";
+    return made;
+}
+
+void UpPage::note(const sim::cluster::Snapshot& snapshot) {
+    const std::scoped_lock lock(mutex_);
+    if (snapshot_ != snapshot) snapshot_ = snapshot;
+}
+
+std::vector<page::PodSeen> UpPage::pods() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<page::PodSeen> pods;
+    for (const sim::cluster::PodRow& row : snapshot_.pods) {
+        pods.push_back({.name = row.name,
+                        .pod_namespace = row.pod_namespace,
+                        .phase = std::string(sim::cluster::to_text(row.phase)),
+                        .node = "",
+                        .gpu = row.gpu_text,
+                        .share = row.share_text,
+                        .reason = row.reason});
+    }
+    return pods;
+}
+
+}  // namespace aliquot::up

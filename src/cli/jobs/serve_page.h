@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "http/server.h"
+#include "job_server/keeper.h"
+
+namespace aliquot::cli {
+
+/// The web page of `aliquot serve`: jobs, as their owner's neighbours may see them.
+struct ServedPage {
+    std::string url;
+    std::unique_ptr<http::Server> server;
+};
+
+/// keeper       outlives the page
+/// web_config   TLS and passwords; empty: none
+/// errors       kInvalidInput, kConflict, kPermission: others could reach it, and it has no password
+Result<ServedPage> serve_jobs_page(job_server::Keeper& keeper, const std::string& address,
+                                   const std::string& web_config);
+
+}  // namespace aliquot::cli

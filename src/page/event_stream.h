@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "http/message.h"
+#include "page/live.h"
+
+namespace aliquot::page {
+
+/// A step larger than this is not pushed: who reads is told its number and asks for it, compressed.
+inline constexpr std::size_t kMostPushedBytes = std::size_t{16} << 10U;
+/// Then the stream ends and the reader comes again, which asks him for his password again.
+inline constexpr std::chrono::seconds kLongestStream{600};
+/// Where a right may be taken away while he looks.
+inline constexpr std::chrono::seconds kLongestGatedStream{60};
+
+/// Writes server-sent events until the reader has gone: "changes" as Feed::changes() has them, "version" with
+/// {"version"} where they are large, "snapshot" where the reader must take that first; a comment every 15 s.
+/// since   what the reader has; 0: nothing of this feed
+/// source  WHATWG HTML, section 9.2
+void write_events(Live& live, std::uint64_t since, std::chrono::seconds longest,
+                  http::Stream& stream);
+
+}  // namespace aliquot::page

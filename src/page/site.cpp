@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/site.h"
+
+#include <functional>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "http/address.h"
+#include "page/assets.h"
+#include "page/event_stream.h"
+
+namespace aliquot::page {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{3'000};
+constexpr std::size_t kMostNodesAsked = 64;
+constexpr const char* kJsonType = "application/json";
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+http::Response json_answer(std::shared_ptr<const std::string> json) {
+    return {.content_type = kJsonType, .shared_body = std::move(json)};
+}
+
+http::Response refused(int status, std::string words) {
+    return {.status = status, .body = std::move(words) + "\n"};
+}
+
+bool is_data(std::string_view path) { return path == "events" || path.ends_with(".json"); }
+
+/// Whether a Host field names this machine as only itself does: an IP address or localhost.
+bool names_this_machine(std::string_view host) {
+    if (host.starts_with('[')) return true;  // an IPv6 address
+    host = host.substr(0, host.rfind(':'));
+    if (host.empty() || equals_folded(host, "localhost")) return true;
+    constexpr std::string_view kBelow = ".localhost";
+    if (host.size() > kBelow.size() &&
+        equals_folded(host.substr(host.size() - kBelow.size()), kBelow)) {
+        return true;
+    }
+    return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Reach> reach_of(std::string_view address, const http::Access& access) {
+    if (http::check_local(address)) return Reach::kThisMachine;
+    if (auto right = http::check_address(address); !right) return std::move(right).error();
+    using Client = http::Tls::ClientAuth;
+    const bool by_certificate = access.tls && !access.tls->client_ca_file.empty() &&
+                                access.tls->client_auth == Client::kVerify;
+    if (access.tls && (!access.users.empty() || by_certificate)) return Reach::kWhoMay;
+    return Error{
+        ErrorCode::kPermission,
+        "the page tells which pod uses which GPU: where others than this machine can reach "
+        "it, it needs TLS and passwords or client certificates, by a web configuration"};
+}
+
+Site::Site(std::shared_ptr<Live> live, std::string prefix, Reach reach, Gate gate)
+    : live_(std::move(live)), prefix_(std::move(prefix)), reach_(reach), gate_(std::move(gate)) {
+    auto files = std::make_shared<std::map<std::string, File, std::less<>>>();
+    for (const Asset& asset : assets()) {
+        files->insert_or_assign(
+            std::string(asset.path),
+            File{.content_type = asset.content_type,
+                 .text = std::make_shared<const std::string>(asset.text),
+                 .tag = '"' + std::to_string(std::hash<std::string_view>{}(asset.text)) + '"'});
+    }
+    files_ = std::move(files);
+}
+
+http::Response Site::operator()(const http::Request& request) const {
+    http::Response response = answer(request);
+    response.headers.emplace_back("Content-Security-Policy", kPolicy);
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    response.headers.emplace_back("Referrer-Policy", "no-referrer");
+    response.headers.emplace_back("Cache-Control", "no-cache");
+    return response;
+}
+
+http::Response Site::answer(const http::Request& request) const {
+    if (reach_ == Reach::kThisMachine && !names_this_machine(request.header("host"))) {
+        return refused(421, "this port answers to localhost and IP addresses only");
+    }
+    if (request.path + "/" == prefix_) {  // relative, for who is behind a proxy
+        http::Response away = refused(308, "the page has a slash at its end");
+        away.headers.emplace_back("Location",
+                                  prefix_.substr(prefix_.rfind('/', prefix_.size() - 2) + 1));
+        return away;
+    }
+    if (!request.path.starts_with(prefix_)) return refused(404, "the page is at " + prefix_);
+    const std::string path = request.path.substr(prefix_.size());
+    if (is_data(path) && gate_) {
+        if (auto refusal = gate_(request)) return *std::move(refusal);
+    }
+    if (path == "snapshot.json") return snapshot();
+    if (path == "changes.json") return changes(request);
+    if (path == "events") return events(request);
+    if (path == "shares.json") return shares(request);
+    if (path == "history.json") return history(request);
+    return file(request, path.empty() ? "index.html" : path);
+}
+
+http::Response Site::file(const http::Request& request, const std::string& path) const {
+    const auto found = files_->find(path);
+    if (found == files_->end()) return refused(404, "there is no such file");
+    const File& file = found->second;
+    http::Response response{.content_type = std::string(file.content_type),
+                            .shared_body = file.text};
+    if (request.header("if-none-match") == file.tag) {
+        response.status = 304;
+        response.shared_body.reset();
+    }
+    response.headers.emplace_back("ETag", file.tag);
+    return response;
+}
+
+http::Response Site::snapshot() const {
+    live_->visit(kPatience);
+    auto text = live_->feed().snapshot();
+    if (!text.json) return refused(503, "nothing was looked at yet");
+    return json_answer(std::move(text.json));
+}
+
+http::Response Site::changes(const http::Request& request) const {
+    live_->visit(kPatience);
+    const auto since = parse_number<std::uint64_t>(request.parameter("since"));
+    if (!since) return refused(400, "since: expected the number of a version");
+    if (request.parameter("epoch") != live_->feed().epoch()) {
+        return refused(410, "that was another server: take the snapshot");
+    }
+    auto text = live_->feed().changes(*since);
+    if (!text.json) return refused(410, "too long ago: take the snapshot");
+    return json_answer(std::move(text.json));
+}
+
+http::Response Site::events(const http::Request& request) const {
+    const auto since = parse_number<std::uint64_t>(request.parameter("since"));
+    if (!since) return refused(400, "since: expected the number of a version");
+    const bool same = request.parameter("epoch") == live_->feed().epoch();
+    http::Response response{.content_type = "text/event-stream"};
+    response.headers.emplace_back("X-Accel-Buffering", "no");
+    response.stream = [live = live_, from = same ? *since : 0,
+                       longest = gate_ ? kLongestGatedStream : kLongestStream](
+                          http::Stream& stream) { write_events(*live, from, longest, stream); };
+    return response;
+}
+
+http::Response Site::shares(const http::Request& request) const {
+    std::vector<std::string> nodes;
+    for (const auto& [name, value] : request.query) {
+        if (name == "node" && nodes.size() < kMostNodesAsked) nodes.push_back(value);
+    }
+    if (nodes.empty()) return refused(400, "node: expected the name of a node, once or more");
+    live_->visit(kPatience);
+    return {.content_type = kJsonType, .body = live_->shares_json(nodes)};
+}
+
+http::Response Site::history(const http::Request& request) const {
+    live_->visit(kPatience);
+    return {.content_type = kJsonType,
+            .body = live_->history().json(std::string(request.parameter("gpu")))};
+}
+
+}  // namespace aliquot::page

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The web page in Chromium, as people use it: aliquot up behind it, three sizes, light and dark, keys, axe-core.
+
+page_test.py BIN SIM    the folders of the programs and of the simulated ones. ALIQUOT_PAGE_PICTURES=DIR keeps what was on the screen.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE / "page"))
+import browser  # noqa: E402  beside this file
+import worlds  # noqa: E402  likewise
+
+BIN, SIM = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+SIZES = {"phone": (320, 640), "laptop": (1280, 800), "wall": (3840, 2160)}
+VIEWS = ["gpus", "pods", "placement", "findings"]
+PICTURES = os.environ.get("ALIQUOT_PAGE_PICTURES")
+HOSTILE = '<img src=x onerror="globalThis.hurt=1"><script>globalThis.hurt=2</script>\u202etxt'
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.up = worlds.Up(BIN)
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.up.close()
+
+    def opened(self, **options):
+        page = self.browser.page(**options)
+        self.addCleanup(page.close)
+        page.open(self.up.url)
+        page.wait("globalThis.aliquotPage?.state === 'live' && aliquotPage.table('shares').rows.size >= 4 && aliquotPage.table('pods').rows.size >= 6"
+                  " && document.querySelectorAll('.gpu .segment').length >= 4", "four pods on GPUs")
+        return page
+
+    def go(self, page, view):
+        page.value(f"location.hash = '#/{view}'")
+        page.wait(f"document.querySelector('nav a[aria-current]')?.getAttribute('href') === '#/{view.split('/')[0]}'")
+        page.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def keep(self, page, name):
+        picture = page.picture()
+        if PICTURES:
+            pathlib.Path(PICTURES).mkdir(parents=True, exist_ok=True)
+            (pathlib.Path(PICTURES) / f"{name}.png").write_bytes(picture.png)
+        return picture
+
+    def test_is_whole_at_every_size_in_light_and_dark(self):
+        for name, (width, height) in SIZES.items():
+            for dark in (False, True):
+                with self.subTest(name, dark=dark):
+                    page = self.opened(width=width, height=height, dark=dark)
+                    for view in VIEWS:
+                        self.go(page, view)
+                        over = page.value("document.documentElement.scrollWidth - innerWidth")
+                        self.assertLessEqual(over, 0, f"{view} is {over} pixels too wide")
+                        small = page.value("""[...document.querySelectorAll('a, button, input')].filter((e) => { const b = e.getBoundingClientRect();
+                            return b.width > 2 && b.top < innerHeight && (b.right > innerWidth + 1 || b.left < -1) && !e.closest('.scroll') && !e.matches('.skip'); })
+                            .map((e) => e.outerHTML.slice(0, 80))""")
+                        self.assertEqual(small, [], f"{view}: out of sight")
+                        self.keep(page, f"{view}-{name}-{'dark' if dark else 'light'}")
+                    self.check_bars(page, dark)
+                    self.assertEqual(page.complaints(), [])
+
+    def check_bars(self, page, dark):
+        """What is painted is what the bars say: fills in the pod's colour, the rest paper."""
+        self.go(page, "gpus")
+        page.value("aliquotPage.setPaused(true)")
+        page.value("document.querySelector('.segment .fill').scrollIntoView({block: 'center'})")
+        boxes = page.value("""[...document.querySelectorAll('.bar')].flatMap((bar) => [...bar.querySelectorAll('.segment')].map((s) => {
+            const f = s.querySelector('.fill').getBoundingClientRect(), b = s.getBoundingClientRect();
+            return {fill: [f.left, f.top, f.width, f.height], box: [b.left, b.top, b.width, b.height], shown: b.top > 0 && b.bottom < innerHeight};
+        })).filter((one) => one.shown)""")
+        picture = self.keep(page, f"bars-{'dark' if dark else 'light'}")
+        looked = 0
+        for one in boxes:
+            x, y, width, height = one["fill"]
+            if width < 12 or height < 12:
+                continue
+            row = int(y + height / 2)
+            filled = [picture.at(x + at, row) for at in range(3, int(width) - 3)]
+            self.assertTrue(any(max(c) - min(c) > 40 for c in filled), f"no colour where {one} is filled: {filled[:4]}")
+            looked += 1
+        self.assertGreaterEqual(looked, 3)
+        page.value("aliquotPage.setPaused(false)")
+
+    def test_says_what_up_knows(self):
+        page = self.opened()
+        bars = page.value("[...document.querySelectorAll('.gpu')].map((e) => e.getAttribute('aria-label'))")
+        self.assertEqual(len(bars), 4)
+        self.assertRegex(bars[0], r"^GPU 0, NVIDIA A100.*% busy, .* used\. .*team/busy-")
+        self.assertIn("team/cut", bars[3])
+        self.assertEqual(page.value("[...document.querySelectorAll('.slice .profile')].map((e) => e.textContent).sort()"), ["1g.5gb", "1g.5gb", "3g.20gb"])
+        self.go(page, "pods")
+        group = page.value("document.querySelector('.group summary').innerText")
+        self.assertRegex(group, r"^2 pods .*Insufficient nvidia.com/gpu")
+        self.go(page, "placement")
+        self.assertRegex(page.value("document.querySelector('main').innerText"), r"wholly free GPUs")
+        key = page.value("[...aliquotPage.table('gpus').rows.keys()][0]")
+        page.value(f"location.hash = '#/gpus/' + encodeURIComponent({json.dumps(key)})")
+        page.wait("/GPU-[0-9a-f-]{36}/.test(document.querySelector('dl')?.innerText)")
+        self.assertEqual(page.complaints(), [])
+
+    def test_asks_nobody_else(self):
+        page = self.opened()
+        for view in VIEWS:
+            self.go(page, view)
+        self.assertEqual([url for url in page.requests() if not url.startswith((self.up.url, "data:", "about:"))], [])
+
+    def test_goes_by_keyboard(self):
+        page = self.opened()
+        page.key("2")
+        page.wait("location.hash === '#/pods'")
+        page.key("/", code="Slash")
+        self.assertEqual(page.value("document.activeElement.id"), "filter")
+        for letter in "busy-1":
+            page.key(letter)
+        page.wait("document.querySelectorAll('tbody tr').length === 1")
+        page.key("2")  # a character now, and no view
+        self.assertEqual(page.value("document.querySelector('#filter').value"), "busy-12")
+        page.key("Escape")
+        page.wait("document.querySelector('#filter').value === ''")
+        page.key("Escape")
+        page.wait("document.activeElement.id === 'main'")
+        page.key("1")
+        page.wait("document.querySelector('.gpu')")
+        page.value("document.querySelector('.gpu').focus()")
+        page.key("Enter")
+        page.wait("document.querySelector('#gpu-title')")
+        page.key("p")
+        page.wait("aliquotPage.state === 'paused'")
+        before = page.value("aliquotPage.version")
+        time.sleep(3)
+        self.assertEqual(page.value("aliquotPage.version"), before)
+        page.key("p")
+        page.wait(f"aliquotPage.version > {before}")
+        page.key("?", code="Slash")
+        page.wait("document.querySelector('.help')")
+        self.assertEqual(page.complaints(), [])
+
+    def test_sorts_and_keeps_its_order(self):
+        page = self.opened()
+        self.go(page, "pods")
+        page.value("[...document.querySelectorAll('th button')].find((b) => b.textContent.startsWith('busy')).click()")
+        page.wait("document.querySelector('th[aria-sort=ascending]')")
+        page.value("[...document.querySelectorAll('th button')].find((b) => b.textContent.startsWith('busy')).click()")
+        page.wait("document.querySelector('th[aria-sort=descending]')")
+        first = page.value("document.querySelector('tbody tr td').innerText")
+        self.assertEqual(first, "team/busy-2")
+
+    def test_draws_hostile_names_as_text(self):
+        page = self.opened()
+        page.value(f"""aliquotPage.setPaused(true), aliquotPage.take({{version: 1e9, at: Date.now(), steps: [{{about: aliquotPage.about, tables: {{
+            pods: {{set: [[{json.dumps('x/' + HOSTILE)}, "Pending", "", "", "", {json.dumps(HOSTILE)}]], gone: []}},
+            findings: {{set: [["__proto__", "error", {json.dumps(HOSTILE)}, {json.dumps(HOSTILE)}, "", null]], gone: []}}}}}}]}})""")
+        for view in VIEWS:
+            self.go(page, view)
+        self.go(page, "pods")
+        page.wait("document.body.innerText.includes('<img src=x onerror=')")
+        self.assertIsNone(page.value("globalThis.hurt ?? null"))
+        self.assertFalse(page.value("document.body.innerText.includes('\\u202e')"))
+        self.assertEqual(page.complaints(), [])
+
+    def axe(self, page, what):
+        page.value((HERE / "page/axe.min.js").read_text() + ";0")
+        found = page.value("""axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))
+            .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join(' | ')}`))""")
+        self.assertEqual(found, [], what)
+
+    def test_axe_finds_nothing_serious(self):
+        for dark in (False, True):
+            page = self.opened(dark=dark)
+            key = page.value("encodeURIComponent([...aliquotPage.table('gpus').rows.keys()][0])")
+            for view in [*VIEWS, "gpus/" + key]:
+                self.go(page, view)
+                self.axe(page, f"{view}, dark={dark}")
+            page.key("?", code="Slash")
+            page.wait("document.querySelector('.help')")
+            self.axe(page, f"help, dark={dark}")
+
+    def test_shows_the_jobs_of_a_machine_on_a_time_line(self):
+        home = tempfile.TemporaryDirectory(prefix="aliquot-jobs-page-")
+        self.addCleanup(home.cleanup)
+        socket = f"unix:{home.name}/jobs.sock"
+        serve = subprocess.Popen([str(BIN / "aliquot"), "serve", "--gpu", "a2:2", "--state", f"{home.name}/state", "--socket", socket, "--page", "127.0.0.1:0"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(serve.communicate)
+        self.addCleanup(serve.terminate)
+        url = re.search(r"page at (\S+)", serve.stdout.readline())[1]
+        serve.stdout.readline()
+        job = [str(BIN / "aliquot"), "job"]
+        for number in range(5):
+            subprocess.run([*job, "submit", "--server", socket, "--name", f"train-{number}", "--gpu", "1", "--", "sleep", "600"], check=True, capture_output=True, timeout=60)
+        self.addCleanup(lambda: [subprocess.run([*job, "cancel", "--server", socket, str(n)], check=False, capture_output=True, timeout=60) for n in range(1, 6)])
+        page = self.browser.page()
+        self.addCleanup(page.close)
+        page.open(url)
+        page.wait("document.querySelectorAll('.job-row').length === 5 && document.querySelectorAll('.piece.ran').length === 2", "two that run and three that wait")
+        self.assertEqual(page.value("[...document.querySelectorAll('nav a')].map((a) => a.textContent)"), ["Jobs"])
+        self.assertEqual(page.value("document.querySelector('h2').innerText"), "2 jobs on GPUs, 3 waiting")
+        names = page.value("[...document.querySelectorAll('.lane')].map((e) => e.getAttribute('aria-label'))")
+        self.assertRegex(names[0], r"^1 train-0: (running|starting) for")
+        self.assertRegex(names[2], r"^3 train-2: number 1: likely to start in .*, nearly surely in")
+        self.assertEqual(page.value("document.querySelectorAll('.piece.band').length"), 3)
+        self.keep(page, "jobs")
+        self.axe(page, "jobs")
+        subprocess.run([*job, "cancel", "--server", socket, "1"], check=True, capture_output=True, timeout=60)
+        page.wait("[...document.querySelectorAll('.lane')].some((e) => e.getAttribute('aria-label').startsWith('1 train-0: cancelled'))", "live")
+        self.assertEqual(page.complaints(), [])
+
+    def test_shows_the_cluster_to_who_may_list_its_pods(self):
+        cluster = worlds.Cluster(BIN, SIM)
+        self.addCleanup(cluster.close)
+        page = self.browser.page()
+        self.addCleanup(page.close)
+        page.open(cluster.url)
+        for token, answer in (("wrong", "the server asks who you are"), ("bob-token", "this page is for who may list nodes and the pods of all namespaces")):
+            page.wait("document.querySelector('#token')", "the form")
+            self.axe(page, "sign in")
+            page.value(f"document.querySelector('#token').value = '{token}', document.querySelector('.sign-in button').click()")
+            page.wait(f"document.querySelector('.sign-in')?.innerText.includes({json.dumps(answer)})", token)
+        self.assertFalse(page.value("document.querySelector('.gpu')"))
+        page.value("document.querySelector('#token').value = 'alice-token', document.querySelector('.sign-in button').click()")
+        page.wait("document.querySelectorAll('.gpu').length === 2", "the GPUs of the node")
+        page.value("location.hash = '#/pods'")
+        page.wait("/^1 pod 0\\/3 nodes are available/.test(document.querySelector('.group summary')?.innerText)", "the pod that waits")
+        self.assertRegex(page.value("document.querySelector('.group li').innerText"), "^team/train Pending, nvidia.com/gpu: 4$")
+        self.assertEqual(page.value("document.querySelector('h1').innerText"), "Cluster")
+        self.keep(page, "cluster")
+        stored = page.value("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+        self.assertNotIn("alice-token", stored)
+        self.assertEqual([c for c in page.complaints() if "401" not in c and "403" not in c], [])
+
+    def test_z_says_when_the_server_is_gone(self):
+        other = worlds.Up(BIN)
+        try:
+            page = self.browser.page()
+            self.addCleanup(page.close)
+            page.open(other.url)
+            page.wait("globalThis.aliquotPage?.state === 'live'")
+        finally:
+            other.close()
+        page.wait("document.querySelector('.notice')?.innerText.includes('No connection to the server')")
+        self.axe(page, "without a server")
+
+
+if __name__ == "__main__":
+    if browser.find() is None:
+        print("skipped: no chromium on this machine")
+        sys.exit(77)
+    unittest.main()

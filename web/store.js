@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server knows: a snapshot, then changes. One connection for the events; none while the tab is hidden.
+
+const kFirstPause = 500;
+const kLongestPause = 15000;
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Server-sent events out of a stream of bytes (WHATWG HTML, section 9.2.6).
+export class EventReader {
+  #rest = "";
+  feed(text) {
+    this.#rest += text;
+    const events = [];
+    for (;;) {
+      const end = this.#rest.search(/\r?\n\r?\n/);
+      if (end < 0) return events;
+      const block = this.#rest.slice(0, end);
+      this.#rest = this.#rest.slice(end).replace(/^\r?\n\r?\n/, "");
+      const event = { type: "message", data: "" };
+      for (const line of block.split(/\r?\n/)) {
+        const colon = line.indexOf(":");
+        if (colon <= 0) continue;
+        const value = line.slice(colon + 1).replace(/^ /, "");
+        if (line.startsWith("event:")) event.type = value;
+        if (line.startsWith("data:")) event.data += value;
+      }
+      if (event.data) events.push(event);
+    }
+  }
+}
+
+export class Table {
+  constructor(columns, rows) {
+    this.columns = columns;
+    this.place = new Map(columns.map((name, i) => [name, i]));
+    this.rows = new Map(rows.map((row) => [row[0], row]));
+    this.keysVersion = 1; // grows when a row comes or goes
+  }
+  get(row, column) {
+    return row[this.place.get(column)];
+  }
+  object(row) {
+    return Object.fromEntries(this.columns.map((name, i) => [name, row[i]]));
+  }
+  apply(step) {
+    for (const row of step.set) {
+      if (!this.rows.has(row[0])) ++this.keysVersion;
+      this.rows.set(row[0], row);
+    }
+    for (const key of step.gone) if (this.rows.delete(key)) ++this.keysVersion;
+  }
+}
+
+export class Store {
+  constructor() {
+    this.tables = new Map();
+    this.about = { title: "", partial: false, views: [] };
+    this.version = 0;
+    this.epoch = "";
+    this.at = 0;
+    this.state = "connecting"; // live, paused, hidden, lost
+    this.problem = "";
+    this.token = "";
+    this.needsToken = false;
+    this.paused = false;
+    this.updateMs = 0; // what the last change cost this tab
+    this.listeners = new Set();
+    this.asked = new Map(); // node -> Tables that came on demand
+    this.#frame = 0;
+  }
+  #frame;
+  #abort = null;
+  #wake = null;
+
+  table(name) {
+    return this.tables.get(name) ?? new Table([], []);
+  }
+  has(name) {
+    return this.tables.has(name);
+  }
+
+  // At most one call of the listeners a frame.
+  changed() {
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      const begun = performance.now();
+      for (const listener of this.listeners) listener();
+      this.updateMs = Math.max(performance.now() - begun, 0);
+    });
+  }
+
+  setPaused(paused) {
+    this.paused = paused;
+    this.#interrupt();
+    this.changed();
+  }
+  setToken(token) {
+    this.token = token;
+    this.needsToken = false;
+    this.problem = "";
+    this.#interrupt();
+    this.changed();
+  }
+  #interrupt() {
+    this.#abort?.abort();
+    this.#wake?.();
+  }
+
+  start() {
+    document.addEventListener("visibilitychange", () => this.#interrupt());
+    addEventListener("pagehide", () => this.#abort?.abort());
+    this.#run();
+  }
+
+  async #run() {
+    let pause = kFirstPause;
+    for (;;) {
+      if (this.paused || document.hidden || this.needsToken) {
+        this.state = this.paused ? "paused" : this.needsToken ? "lost" : "hidden";
+        this.changed();
+        await new Promise((done) => (this.#wake = done));
+        continue;
+      }
+      try {
+        if (!this.version) await this.#takeSnapshot();
+        this.state = "live";
+        this.problem = "";
+        this.changed();
+        await this.#follow();
+        pause = kFirstPause;
+      } catch (why) {
+        if (why.name === "AbortError") continue;
+        this.state = "lost";
+        this.problem = String(why.message ?? why);
+        this.changed();
+        await Promise.race([sleep(pause), new Promise((done) => (this.#wake = done))]);
+        pause = Math.min(pause * 2, kLongestPause);
+      }
+    }
+  }
+
+  async ask(path, signal) {
+    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    const answer = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
+    if (answer.status === 401 || answer.status === 403) {
+      this.needsToken = answer.headers.get("WWW-Authenticate")?.startsWith("Bearer") ?? false;
+      throw new Error(answer.status === 401 ? "the server asks who you are" : await answer.text());
+    }
+    return answer;
+  }
+
+  async json(path) {
+    const answer = await this.ask(path);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  async #takeSnapshot() {
+    const all = await this.json("snapshot.json");
+    this.tables = new Map(Object.entries(all.tables).map(([name, one]) => [name, new Table(one.columns, one.rows)]));
+    Object.assign(this, { about: all.about, version: all.version, epoch: all.epoch, at: all.at });
+    this.asked.clear();
+    this.changed();
+  }
+
+  take(changes) {
+    for (const step of changes.steps) {
+      this.about = step.about;
+      for (const [name, one] of Object.entries(step.tables)) this.tables.get(name)?.apply(one);
+    }
+    this.version = changes.version;
+    this.at = changes.at;
+    this.changed();
+  }
+
+  async #takeChanges() {
+    const answer = await this.ask(`changes.json?since=${this.version}&epoch=${encodeURIComponent(this.epoch)}`);
+    if (answer.status === 410) return this.#takeSnapshot();
+    if (!answer.ok) throw new Error(`changes: ${answer.status}`);
+    this.take(await answer.json());
+  }
+
+  async #follow() {
+    this.#abort = new AbortController();
+    const answer = await this.ask(`events?since=${this.version}&epoch=${encodeURIComponent(this.epoch)}`, this.#abort.signal);
+    if (!answer.ok) throw new Error(`events: ${answer.status} ${(await answer.text()).trim()}`);
+    const bytes = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = new EventReader();
+    for (;;) {
+      const { value, done } = await bytes.read();
+      if (done) return;
+      for (const event of reader.feed(value)) {
+        if (event.type === "changes") this.take(JSON.parse(event.data));
+        if (event.type === "version") await this.#takeChanges();
+        if (event.type === "snapshot") await this.#takeSnapshot();
+      }
+    }
+  }
+
+  // Of a large cluster: who is on the GPUs of these nodes.
+  async askShares(nodes) {
+    const all = await this.json(`shares.json?${nodes.map((name) => `node=${encodeURIComponent(name)}`).join("&")}`);
+    this.asked = new Map(Object.entries(all).map(([name, one]) => [name, new Table(one.columns, one.rows)]));
+    this.changed();
+  }
+  // The tables of shares, whole or as asked for.
+  shareTable(name) {
+    return this.tables.get(name) ?? this.asked.get(name) ?? new Table([], []);
+  }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/token_gate.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_value.h"
@@ -102,26 +103,45 @@ int TokenGate::ask(const std::string& token) {
 
 void TokenGate::remember(const http::Passwords::Digest& token, int status) {
     const Steady now = now_();
+    const std::scoped_lock lock(mutex_);
     if (verdicts_.size() >= kMostRemembered) {
         std::erase_if(verdicts_, [&](const auto& one) { return one.second.until <= now; });
     }
-    if (verdicts_.size() >= kMostRemembered) verdicts_.erase(verdicts_.begin());
+    if (verdicts_.size() >= kMostRemembered) {
+        // Guesses do not push out who was let in.
+        const auto guess = std::ranges::find_if(
+            verdicts_, [](const auto& one) { return one.second.status != kGood; });
+        verdicts_.erase(guess == verdicts_.end() ? verdicts_.begin() : guess);
+    }
     verdicts_[token] = {.status = status, .until = now + (status == kGood ? kGoodFor : kBadFor)};
+}
+
+std::optional<int> TokenGate::remembered(const http::Passwords::Digest& token) {
+    const std::scoped_lock lock(mutex_);
+    const auto known = verdicts_.find(token);
+    if (known == verdicts_.end() || known->second.until <= now_()) return std::nullopt;
+    return known->second.status;
+}
+
+int TokenGate::judge(const std::string& token) {
+    const auto digest = digests_.digest({.user = "", .password = token});
+    if (const auto known = remembered(digest)) return *known;
+    if (waiting_.fetch_add(1) >= kMostWaiting) {
+        --waiting_;
+        return kCannotTell;
+    }
+    const std::scoped_lock lock(asking_);
+    --waiting_;
+    if (const auto known = remembered(digest)) return *known;  // asked while this one waited
+    const int status = ask(token);
+    remember(digest, status);
+    return status;
 }
 
 std::optional<http::Response> TokenGate::refuse(const http::Request& request) {
     const std::string token = bearer(request.header("authorization"));
     if (token.empty()) return refusal(kNobody);
-    const auto digest = digests_.digest({.user = "", .password = token});
-    const std::scoped_lock lock(mutex_);
-    const auto known = verdicts_.find(digest);
-    int status = 0;
-    if (known != verdicts_.end() && known->second.until > now_()) {
-        status = known->second.status;
-    } else {
-        status = ask(token);
-        remember(digest, status);
-    }
+    const int status = judge(token);
     if (status == kGood) return std::nullopt;
     return refusal(status);
 }

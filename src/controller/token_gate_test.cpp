@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <latch>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/log.h"
 #include "kube_client/stub_api.h"
@@ -22,6 +24,10 @@ protected:
         api_.before = [this](const kube_client::Request& request)
             -> std::optional<kube_client::Outcome<kube_client::Reply>> {
             ++asked_;
+            if (slow_ && request.body.find("slow") != std::string::npos) {
+                asking_.count_down();
+                answered_.wait();
+            }
             if (broken_) return kube_client::Reply{.status = 500, .body = "{}"};
             Json review = Json::parse(request.body);
             if (review["kind"] == "TokenReview") {
@@ -51,6 +57,9 @@ protected:
     TokenGate::Steady now_{1h};
     TokenGate gate_{api_, [this] { return now_; }};
     bool broken_ = false;
+    bool slow_ = false;
+    std::latch asking_{1};
+    std::latch answered_{1};
     std::set<std::string> may_list_{"pods", "nodes"};
     std::vector<Json> subjects_;
     int asked_ = 0;
@@ -96,11 +105,23 @@ TEST_F(PageTokenGate, RemembersGoodAnswersLongerThanBadOnes) {
     EXPECT_EQ(status("Bearer good"), 403) << "a right that was taken away";
 }
 
-TEST_F(PageTokenGate, ManyTokensTakeNoRoom) {
+TEST_F(PageTokenGate, WhoIsKnownDoesNotWaitForTheQuestionOfAnother) {
+    EXPECT_EQ(status("Bearer good"), 200);
+    slow_ = true;
+    std::jthread guesser([this] { EXPECT_EQ(status("Bearer slow"), 401); });
+    asking_.wait();
+    EXPECT_EQ(status("Bearer good"), 200);
+    answered_.count_down();
+}
+
+TEST_F(PageTokenGate, ManyTokensTakeNoRoomAndPushOutNobody) {
+    EXPECT_EQ(status("Bearer good"), 200);
+    const auto asked = subjects_.size();
     for (std::size_t i = 0; i < TokenGate::kMostRemembered + 50; ++i) {
         EXPECT_EQ(status("Bearer wrong" + std::to_string(i)), 401);
     }
     EXPECT_EQ(status("Bearer good"), 200);
+    EXPECT_EQ(subjects_.size(), asked);
 }
 
 }  // namespace

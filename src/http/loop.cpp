@@ -98,7 +98,7 @@ void Loop::run() {
         if (cutting_.exchange(false)) connections_.clear();
         take_answers();
         drop_late();
-        if (some_wait_ && running_ < options_.threads) start_waiting();
+        if (some_wait_ && running_ < most_running()) start_waiting();
         if (!check_ && now() >= check_again_) {
             if (Connection* const next = next_check()) start_check(*next);
         }
@@ -202,7 +202,7 @@ void Loop::take_answers() {
     }
     for (auto& [id, reply] : replies) {
         if (!reply.password_right) --running_;
-        large_runs_ = large_runs_ && !reply.of_large_body;
+        if (reply.of_large_body) --large_run_;
         if (reply.password_right) note_checked(*reply.password_right);
         const auto found = connections_.find(id);
         if (found == connections_.end()) {

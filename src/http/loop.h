@@ -82,6 +82,12 @@ private:
     void enter(Connection& connection, Connection::Phase phase, std::chrono::milliseconds limit);
     void arm(int descriptor, std::uint64_t id, std::uint32_t events);
     [[nodiscard]] int patience() const;
+    [[nodiscard]] unsigned most_running() const {
+        return options_.most_requests == 0 ? options_.threads : options_.most_requests;
+    }
+    [[nodiscard]] bool may_run(const Job& job) const {
+        return !job.large || large_run_ < options_.most_large_bodies;
+    }
 
     const ServerOptions options_;
     Descriptor listener_;
@@ -98,9 +104,9 @@ private:
     SteadyTime accept_again_{};        // when there were no descriptors left
     bool accepting_ = true;
     SteadyTime end_by_{};
-    unsigned running_ = 0;     // jobs that workers have
-    bool large_runs_ = false;  // one of them has a large body
-    bool some_wait_ = false;   // for a worker
+    unsigned running_ = 0;    // jobs that workers have
+    unsigned large_run_ = 0;  // of them, with a large body
+    bool some_wait_ = false;  // for a worker
     CheckOrder checks_;
     struct Check {
         Peer peer;

@@ -169,7 +169,7 @@ void Loop::line_up(Connection& connection) {
         const SteadyTime earliest = checks_.earliest(connection.hold.peer());
         if (!check_ && earliest <= now()) return start_check(connection);
         check_again_ = std::min(check_again_, earliest);
-    } else if (running_ < options_.threads && !(job.large && large_runs_)) {
+    } else if (running_ < most_running() && may_run(job)) {
         start(connection);
     } else {
         some_wait_ = true;
@@ -178,7 +178,7 @@ void Loop::line_up(Connection& connection) {
 
 void Loop::start(Connection& connection) {
     if (!connection.job->unchecked) ++running_;
-    large_runs_ = large_runs_ || connection.job->large;
+    if (connection.job->large) ++large_run_;
     connection.given_bytes = connection.job->request.body.size();
     connection.hold.take_turn();
     enter(connection, Phase::kWorking, options_.request_limit);
@@ -195,7 +195,7 @@ Connection* Loop::next_waiting() {
         Connection& one = *entry;
         if (one.phase != Phase::kWaiting || one.job->unchecked) continue;
         some_wait_ = true;
-        if (one.job->large && large_runs_) continue;
+        if (!may_run(*one.job)) continue;
         if (best == nullptr || rank(one) < rank(*best)) best = &one;
     }
     return best;
@@ -203,7 +203,7 @@ Connection* Loop::next_waiting() {
 
 void Loop::start_waiting() {
     some_wait_ = false;
-    while (running_ < options_.threads) {
+    while (running_ < most_running()) {
         Connection* const next = next_waiting();
         if (next == nullptr) return;
         start(*next);

@@ -63,6 +63,9 @@ struct Response {
     std::vector<std::pair<std::string, std::string>> headers;
     /// Writes the body, on a thread of its own, instead of the two above when set.
     std::function<void(Stream&)> stream;
+    /// Takes the answer when there is one, from any thread, instead of all of the above when set: called once, on the
+    /// handler's thread, which it does not hold up. An answer that nobody gives is 500. No stream, no later.
+    std::function<void(std::function<void(Response)> answer)> later;
 };
 
 using Handler = std::function<Response(const Request&)>;  // thread-safe; for HEAD asked as GET

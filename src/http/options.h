@@ -19,6 +19,10 @@ struct ServerOptions {
     /// Others are 405; HEAD goes with GET. Empty: the handler gets them all.
     std::vector<std::string> methods = {"GET"};
     unsigned threads = 4;  // handlers at once; started when there is need
+    /// Requests that are worked on at once, those that are answered later included. 0: as many as threads.
+    unsigned most_requests = 0;
+    unsigned most_large_bodies =
+        1;  // of them with a body over 256 KiB, which a handler makes several times as much of
     /// Connections at once; never more than a quarter of the descriptors that the process may have.
     /// A further one takes the place of the one that is missed least: of a peer with many, that is not
     /// verified, that has been waited for longest.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/server.h"
 
+#include <atomic>
 #include <exception>
+#include <functional>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <system_error>
 
 #include "base/log.h"
@@ -27,6 +31,44 @@ Response ask(const Handler& handler, const Request& request) {
     }
 }
 
+/// Where answers go that are given later: nowhere once the server has ended. Thread-safe.
+class LateAnswers {
+public:
+    /// Renders and hands over while the server is there: it waits for those who do so at its end.
+    void give(const std::function<void()>& hand_over) {
+        const std::shared_lock lock(mutex_);
+        if (!closed_) hand_over();
+    }
+    void close() {
+        const std::scoped_lock lock(mutex_);
+        closed_ = true;
+    }
+
+private:
+    std::shared_mutex mutex_;  // guards what follows
+    bool closed_ = false;
+};
+
+/// One answer that is given later: once, and at the latest with its end.
+class LateAnswer {
+public:
+    LateAnswer(std::shared_ptr<LateAnswers> to, std::function<void(Response)> take)
+        : to_(std::move(to)), take_(std::move(take)) {}
+    ~LateAnswer() { give({.status = 500, .body = "internal error\n"}); }
+    LateAnswer(const LateAnswer&) = delete;
+    LateAnswer& operator=(const LateAnswer&) = delete;
+
+    void give(Response response) {
+        if (given_.exchange(true)) return;
+        to_->give([&] { take_(std::move(response)); });
+    }
+
+private:
+    const std::shared_ptr<LateAnswers> to_;
+    const std::function<void(Response)> take_;
+    std::atomic<bool> given_{false};
+};
+
 }  // namespace
 
 class Server::Implementation {
@@ -41,6 +83,7 @@ public:
           pool_(options.threads, "web-work") {}
     ~Implementation() {
         loop_.stop();
+        late_->close();
         remove_socket_file(address_);
     }
 
@@ -56,11 +99,15 @@ private:
     /// Checking a password is slow by design: it never holds up those who are known.
     void submit(Job job) {
         const auto lane = job.unchecked ? ThreadPool::Lane::kSlow : ThreadPool::Lane::kQuick;
-        pool_.submit([this, job = std::move(job)] { loop_.answer(job.connection, work(job)); },
-                     lane);
+        pool_.submit(
+            [this, job = std::move(job)] {
+                if (auto reply = work(job)) loop_.answer(job.connection, *std::move(reply));
+            },
+            lane);
     }
 
-    Reply work(const Job& job) {
+    /// Nothing: it comes later.
+    std::optional<Reply> work(const Job& job) {
         std::optional<bool> right;
         if (job.unchecked) {
             const auto given = read_basic(job.request.header("authorization"));
@@ -68,16 +115,43 @@ private:
         }
         Response answer = right.value_or(true) ? answer_to(job.request) : unauthorized();
         const bool head = job.request.method == "HEAD";
+        if (answer.later) {
+            // What it needs of the job; the body is not kept for it.
+            const Job kept{.keep_alive = job.keep_alive,
+                           .takes_chunks = job.takes_chunks,
+                           .large = job.large,
+                           .auth = job.auth};
+            auto take = [this, kept, head, right, id = job.connection,
+                         encoding =
+                             std::string(job.request.header("accept-encoding"))](Response late) {
+                loop_.answer(id, finish(kept, std::move(late), head, encoding, right));
+            };
+            auto one = std::make_shared<LateAnswer>(late_, std::move(take));
+            try {
+                answer.later([one](Response late) { one->give(std::move(late)); });
+            } catch (const std::exception& problem) {
+                log::error("web.handler_failed",
+                           {{"path", job.request.path}, {"reason", problem.what()}});
+            }
+            return std::nullopt;
+        }
         std::shared_ptr<StreamPipe> stream;
         if (answer.stream && !head) stream = start_stream(job, answer);
+        Reply reply =
+            finish(job, std::move(answer), head, job.request.header("accept-encoding"), right);
+        reply.stream = std::move(stream);
+        return reply;
+    }
+
+    Reply finish(const Job& job, Response answer, bool head, std::string_view encoding,
+                 std::optional<bool> right) {
         Reply reply = render(std::move(answer),
                              {.keep_alive = job.keep_alive,
                               .without_body = head,
                               .takes_chunks = job.takes_chunks,
-                              .accept_encoding = job.request.header("accept-encoding"),
+                              .accept_encoding = encoding,
                               .compress_from = compress_from_},
                              job.auth->access, bodies_);
-        reply.stream = std::move(stream);
         reply.password_right = right;
         reply.of_large_body = job.large;
         return reply;
@@ -107,6 +181,7 @@ private:
     const unsigned port_;
     CompressedBodies bodies_;
     Loop loop_;
+    const std::shared_ptr<LateAnswers> late_ = std::make_shared<LateAnswers>();
     StreamThreads streams_;
     ThreadPool pool_;  // last: its threads use all the others
 };

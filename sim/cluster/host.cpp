@@ -213,7 +213,10 @@ Environment Host::driver_environment(const std::vector<std::string>& gpus) const
         return environment;
     }
     environment["PATH"] = (node_directory_ / "bin").native() + ":" + environment["PATH"];
-    environment["LD_LIBRARY_PATH"] = (node_directory_ / "lib").native();
+    // The driver, and what an image would bring along.
+    environment["LD_LIBRARY_PATH"] =
+        (node_directory_ / "lib").native() + ":" +
+        (options_.program_directory.parent_path() / "sim/onnxruntime").native();
     environment["ALIQUOT_SIM_STATE"] = node_directory_.native();
     environment["ALIQUOT_SIM_VISIBLE_DEVICES"] = list.empty() ? "none" : list;
     return environment;

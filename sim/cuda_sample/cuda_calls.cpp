@@ -32,6 +32,7 @@ Result<CudaCalls> CudaCalls::find() {
     find_one(calls.set_current, "cuCtxSetCurrent");
     find_one(calls.memory_info, "cuMemGetInfo");
     find_one(calls.allocate, "cuMemAlloc");
+    find_one(calls.free, "cuMemFree");
     find_one(calls.to_device, "cuMemcpyHtoD");
     find_one(calls.to_host, "cuMemcpyDtoH");
     find_one(calls.load, "cuModuleLoadData");

@@ -17,6 +17,7 @@ struct CudaCalls {
     decltype(&cuCtxSetCurrent) set_current = nullptr;
     decltype(&cuMemGetInfo_v2) memory_info = nullptr;
     decltype(&cuMemAlloc_v2) allocate = nullptr;
+    decltype(&cuMemFree_v2) free = nullptr;
     decltype(&cuMemcpyHtoD_v2) to_device = nullptr;
     decltype(&cuMemcpyDtoH_v2) to_host = nullptr;
     decltype(&cuModuleLoadData) load = nullptr;

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "base/number.h"
+#include "picture/svg.h"
 
 namespace aliquot::sim::trace {
 namespace {
 
-// Okabe and Ito, "Color Universal Design", without their yellow, which is pale on white.
-constexpr std::array<std::string_view, 8> kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                   "#56B4E9", "#E69F00", "#000000", "#777777"};
-constexpr std::array<std::string_view, 8> kDashes{"",    "9 4",      "2 3",         "9 3 2 3",
-                                                  "5 2", "14 4 5 4", "9 3 2 3 2 3", "1 5"};
+using picture::Anchor;
+using picture::Dot;
+using picture::Ink;
+
 constexpr double kWidth = 900;
 constexpr double kLeft = 64;    // of the axes, in every panel
 constexpr double kRight = 700;  // labels stand beyond
@@ -25,11 +25,7 @@ constexpr double kPanel = 290;  // height of a panel with its title and ticks
 constexpr double kTop = 34;     // of the axes in a panel
 constexpr double kAxes = 200;   // height of the axes
 constexpr double kLabelStep = 15;
-
-struct Dot {
-    double x = 0;
-    double y = 0;
-};
+constexpr double kLetters = 12;
 
 struct Line {
     std::string name;
@@ -50,8 +46,6 @@ struct Panel {
     std::vector<Line> lines;
 };
 
-std::string px(double value) { return decimal_text(value, 1); }
-
 double place(const Axis& axis, double value, double from, double to) {
     return from + (value - axis.least) / (axis.most - axis.least) * (to - from);
 }
@@ -65,10 +59,10 @@ double step_for(double range) {
 
 class Drawing {
 public:
-    Drawing(std::ostream& out, double top) : out_(out), top_(top + kTop) {}
+    Drawing(picture::Svg& svg, double top) : svg_(svg), top_(top + kTop) {}
 
     void draw(const Panel& panel) {
-        text(kLeft, top_ - 14, "start", panel.title, true);
+        svg_.text({kLeft, top_ - 14}, panel.title, {.size = kLetters, .bold = true});
         draw_axes(panel);
         std::vector<Dot> ends;
         for (std::size_t i = 0; i < panel.lines.size(); ++i) draw_line(panel, i, ends);
@@ -83,49 +77,40 @@ private:
         return place(panel.y, value, top_ + kAxes, top_);
     }
 
-    void text(double x, double y, std::string_view anchor, std::string_view words, bool bold) {
-        out_ << "<text x=\"" << px(x) << "\" y=\"" << px(y) << "\" text-anchor=\"" << anchor << '"'
-             << (bold ? " font-weight=\"bold\"" : "") << '>' << words << "</text>\n";
-    }
-
-    void stroke(Dot from, Dot to, std::string_view colour) {
-        out_ << "<line x1=\"" << px(from.x) << "\" y1=\"" << px(from.y) << "\" x2=\"" << px(to.x)
-             << "\" y2=\"" << px(to.y) << "\" stroke=\"" << colour << "\"/>\n";
-    }
-
     void draw_axes(const Panel& panel) {
         const double bottom = top_ + kAxes;
         for (double y = panel.y.least; y <= panel.y.most + 1e-9; y += panel.y.step) {
             const double at = y_of(panel, y);
-            stroke({kLeft - 5, at}, {kRight, at}, y == panel.y.least ? "#000000" : "#dddddd");
-            text(kLeft - 9, at + 4, "end", decimal_text(y, 0), false);
+            svg_.line({kLeft - 5, at}, {kRight, at},
+                      {.stroke = y == panel.y.least ? Ink::kText : Ink::kLine});
+            svg_.text({kLeft - 9, at + 4}, decimal_text(y, 0),
+                      {.anchor = Anchor::kEnd, .size = kLetters});
         }
         for (double x = panel.x.least; x <= panel.x.most + 1e-9; x += panel.x.step) {
             const double at = x_of(panel, x);
-            stroke({at, bottom}, {at, bottom + 5}, "#000000");
-            text(at, bottom + 19, "middle", decimal_text(x, 0), false);
+            svg_.line({at, bottom}, {at, bottom + 5}, {.stroke = Ink::kText});
+            svg_.text({at, bottom + 19}, decimal_text(x, 0),
+                      {.anchor = Anchor::kMiddle, .size = kLetters});
         }
-        stroke({kLeft, top_}, {kLeft, bottom}, "#000000");
-        text((kLeft + kRight) / 2, bottom + 37, "middle", panel.below, false);
+        svg_.line({kLeft, top_}, {kLeft, bottom}, {.stroke = Ink::kText});
+        svg_.text({(kLeft + kRight) / 2, bottom + 37}, panel.below,
+                  {.anchor = Anchor::kMiddle, .size = kLetters});
     }
 
     void draw_line(const Panel& panel, std::size_t index, std::vector<Dot>& ends) {
         const Line& line = panel.lines[index];
-        std::string points;
-        Dot last{kRight, top_ + kAxes};
+        std::vector<Dot> dots;
         for (const Dot& dot : line.dots) {
             if (dot.x < panel.x.least || dot.x > panel.x.most) continue;
-            last = {x_of(panel, dot.x),
-                    y_of(panel, std::clamp(dot.y, panel.y.least, panel.y.most))};
-            points += (points.empty() ? "" : " ") + px(last.x) + ',' + px(last.y);
+            dots.push_back(
+                {x_of(panel, dot.x), y_of(panel, std::clamp(dot.y, panel.y.least, panel.y.most))});
         }
-        ends.push_back(last);
-        if (points.empty()) return;
-        out_ << "<polyline fill=\"none\" stroke-width=\"2\" stroke=\""
-             << kColours[index % kColours.size()] << '"';
-        const std::string_view dash = kDashes[index % kDashes.size()];
-        if (!dash.empty()) out_ << " stroke-dasharray=\"" << dash << '"';
-        out_ << " points=\"" << points << "\"/>\n";
+        ends.push_back(dots.empty() ? Dot{kRight, top_ + kAxes} : dots.back());
+        svg_.polyline(dots, look_of(index));
+    }
+
+    static picture::Look look_of(std::size_t index) {
+        return {.stroke = picture::hue(index), .width = 2, .dash = picture::dash(index)};
     }
 
     /// Labels beside the ends of their lines, moved apart where they would overlap.
@@ -148,19 +133,14 @@ private:
         for (const std::size_t i : order) {
             const Line& line = panel.lines[i];
             if (line.dots.empty()) continue;
-            stroke(ends[i], {kRight + 8, at[i]}, "#bbbbbb");
-            out_ << "<line x1=\"" << px(kRight + 10) << "\" y1=\"" << px(at[i]) << "\" x2=\""
-                 << px(kRight + 44) << "\" y2=\"" << px(at[i]) << "\" stroke-width=\"2\" stroke=\""
-                 << kColours[i % kColours.size()] << '"';
-            const std::string_view dash = kDashes[i % kDashes.size()];
-            if (!dash.empty()) out_ << " stroke-dasharray=\"" << dash << '"';
-            out_ << "/>\n";
-            text(kRight + 50, at[i] + 4, "start",
-                 line.name + "  " + fixed_text(line.dots.back().y, 2), false);
+            svg_.line(ends[i], {kRight + 8, at[i]}, {.stroke = Ink::kLine});
+            svg_.line({kRight + 10, at[i]}, {kRight + 44, at[i]}, look_of(i));
+            svg_.text({kRight + 50, at[i] + 4},
+                      line.name + "  " + fixed_text(line.dots.back().y, 2), {.size = kLetters});
         }
     }
 
-    std::ostream& out_;
+    picture::Svg& svg_;
     double top_;
 };
 
@@ -219,16 +199,11 @@ Panel panel_of(std::span<const ChurnOutcome> outcomes, bool nodes) {
 }
 
 void draw_panels(std::ostream& out, std::string_view title, std::span<const Panel> panels) {
-    const double height = kPanel * static_cast<double>(panels.size());
-    out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << px(kWidth) << "\" height=\""
-        << px(height) << "\" viewBox=\"0 0 " << px(kWidth) << ' ' << px(height)
-        << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-        << "<title>" << title << "</title>\n"
-        << "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+    picture::Svg svg(kWidth, title, panels.front().title);
     for (std::size_t i = 0; i < panels.size(); ++i) {
-        Drawing(out, kPanel * static_cast<double>(i)).draw(panels[i]);
+        Drawing(svg, kPanel * static_cast<double>(i)).draw(panels[i]);
     }
-    out << "</svg>\n";
+    out << svg.done(kPanel * static_cast<double>(panels.size()));
 }
 
 }  // namespace

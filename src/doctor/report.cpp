@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "doctor/tally.h"
 #include "doctor/text.h"
 #include "document/json.h"
 #include "findings/xml.h"
@@ -40,10 +41,6 @@ std::string_view colour_of(Outcome outcome) {
     }
 }
 
-bool is_bad(const Judged& one) {
-    return one.verdict.outcome == Outcome::kFailed || one.verdict.outcome == Outcome::kWarning;
-}
-
 /// Keeps a terminal and a line whole, whatever was read.
 std::string line_of(std::string_view text) { return clip(text, 2000); }
 
@@ -68,41 +65,12 @@ public:
     }
 
 private:
-    /// What became of the checks of one level.
-    struct Tally {
-        unsigned ok = 0;
-        unsigned unknown = 0;
-        unsigned bad = 0;
-        unsigned failed = 0;
-        unsigned blocked = 0;
-        unsigned beside = 0;
-        std::string blocker;
-
-        [[nodiscard]] unsigned judged() const { return ok + unknown + bad; }
-    };
-
-    [[nodiscard]] Tally tally(Level level) const {
-        Tally all;
-        for (const Judged& one : report_.checks) {
-            if (one.level != level) continue;
-            const Outcome outcome = one.verdict.outcome;
-            if (outcome == Outcome::kOk) ++all.ok;
-            if (outcome == Outcome::kUnknown) ++all.unknown;
-            if (outcome == Outcome::kFailed) ++all.failed;
-            if (is_bad(one)) ++all.bad;
-            if (outcome != Outcome::kSkipped) continue;
-            (one.blocked_by.empty() ? all.beside : all.blocked) += 1;
-            if (!one.blocked_by.empty()) all.blocker = one.blocked_by;
-        }
-        return all;
-    }
-
     /// "hardware ok > kernel driver FAILED > user libraries ..."
     void chain() {
         std::string_view between = "\n";
         for (unsigned number = 0; number < kLevels; ++number) {
             const auto level = static_cast<Level>(number);
-            const Tally all = tally(level);
+            const Tally all = tally(report_, level);
             if (all.judged() + all.blocked == 0) continue;
             out_ << between << to_text(level) << ' ';
             between = " > ";
@@ -120,7 +88,7 @@ private:
     }
 
     void category(Level level) {
-        const Tally all = tally(level);
+        const Tally all = tally(report_, level);
         const bool shown =
             options_.verbose ? all.judged() + all.blocked + all.beside > 0 : all.bad > 0;
         if (!shown) return;

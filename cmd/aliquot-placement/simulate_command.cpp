@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/svg_file.h"
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
@@ -24,6 +25,7 @@ struct SimulateOptions {
     std::vector<std::string> compare;
     std::vector<std::int64_t> at{100, 130};
     std::string curve;
+    std::string svg;
     std::string log;
     std::string churn;
     bool wait = false;
@@ -86,7 +88,7 @@ std::vector<std::string> policies_of(Context& context, const SimulateOptions& wo
 
 /// Before hours of work rather than after them.
 bool can_write(Context& context, const std::string& name) {
-    if (name.empty()) return true;
+    if (name.empty() || name == "-") return true;
     const auto folder = std::filesystem::absolute(name).parent_path();
     const bool there = ::access(name.c_str(), F_OK) == 0;
     if (::access(there ? name.c_str() : folder.c_str(), W_OK) == 0) return true;
@@ -120,15 +122,21 @@ std::string_view no_use_with_churn(const SimulateOptions& words) {
     return {};
 }
 
-void write_churn_curve(Context& context, const SimulateOptions& words,
-                       const std::vector<sim::trace::ChurnOutcome>& outcomes) {
-    if (words.curve.empty()) return;
-    std::ostringstream curve;
-    if (words.curve.ends_with(".svg"))
-        sim::trace::draw_plot(curve, outcomes);
-    else
-        sim::trace::print_curve(curve, outcomes);
-    write(context, words.curve, curve);
+/// All loads, or all times, as a table or a plot.
+template <class Outcome>
+void write_curves(Context& context, const SimulateOptions& words,
+                  const std::vector<Outcome>& outcomes) {
+    const bool plot = words.curve.ends_with(".svg");
+    if (!words.curve.empty() && !plot) {
+        std::ostringstream table;
+        sim::trace::print_curve(table, outcomes);
+        write(context, words.curve, table);
+    }
+    if (!plot && words.svg.empty()) return;
+    std::ostringstream picture;
+    sim::trace::draw_plot(picture, outcomes);
+    if (plot) write(context, words.curve, picture);
+    write_svg(context, words.svg, picture.view());
 }
 
 void simulate_churn(Context& context, SimulateOptions words,
@@ -144,7 +152,7 @@ void simulate_churn(Context& context, SimulateOptions words,
     words.placement.seed = options->seed;  // of the order of the nodes
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
-    if (!can_write(context, words.curve)) return;
+    if (!can_write(context, words.curve) || !can_write(context, words.svg)) return;
     options->engine.learn = words.placement.learn;
     options->engine.seed = options->seed;
     Progress progress(context);
@@ -161,11 +169,12 @@ void simulate_churn(Context& context, SimulateOptions words,
             return fail(context, kUsage, std::move(outcome).error().during("--churn").message);
         outcomes.push_back(*std::move(outcome));
     }
+    write_curves(context, words, outcomes);
+    if (!prints_beside(words.svg)) return;
     if (words.placement.format == "text")
         sim::trace::print_churn(context.out, *options, outcomes);
     else
         print_document(context, sim::trace::churn_json(*options, outcomes), words.placement.format);
-    write_churn_curve(context, words, outcomes);
 }
 
 void simulate(Context& context, const SimulateOptions& words) {
@@ -180,14 +189,14 @@ void simulate(Context& context, const SimulateOptions& words) {
         return fail(context, kUsage, "--wait is for tasks that come and go: add --churn");
     const auto scenario = read_scenario(words.placement);
     if (!scenario) return fail(context, kUsage, scenario.error().message);
-    if (!can_write(context, words.curve) || !can_write(context, words.log)) return;
-    std::ostringstream curve;
+    for (const std::string& name : {words.curve, words.svg, words.log})
+        if (!can_write(context, name)) return;
     std::ostringstream log;
 
     sim::trace::ExperimentOptions options;
     options.replay = replay_options(words.placement);
     options.at = words.at;
-    options.whole_curve = !words.curve.empty();
+    options.whole_curve = !words.curve.empty() || !words.svg.empty();
     if (!words.log.empty()) options.log = &log;
     Progress progress(context);
     std::vector<sim::trace::Outcome> outcomes;
@@ -204,15 +213,9 @@ void simulate(Context& context, const SimulateOptions& words) {
         }
         outcomes.push_back(*std::move(outcome));
     }
-    print(context, words, *scenario, outcomes);
+    if (prints_beside(words.svg)) print(context, words, *scenario, outcomes);
     write(context, words.log, log);
-    if (words.curve.empty()) return;
-    if (words.curve.ends_with(".svg")) {
-        sim::trace::draw_plot(curve, outcomes);
-    } else {
-        sim::trace::print_curve(curve, outcomes);
-    }
-    write(context, words.curve, curve);
+    write_curves(context, words, outcomes);
 }
 
 }  // namespace
@@ -232,7 +235,7 @@ void add_simulate_command(command_line::Command& program, Context& context) {
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --order order.csv --policy "
         "fgd -o json\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --compare aliquot,fgd "
-        "--curve plot.svg\n"
+        "--svg plot.svg\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --migrate 0.01 "
         "--patience 1000\n"
         "aliquot simulate placement --nodes nodes.csv --pods pods.csv --churn "
@@ -253,6 +256,7 @@ void add_simulate_command(command_line::Command& program, Context& context) {
         ->range(std::int64_t{0}, std::int64_t{100'000});
     command->add_option("--curve", words->curve, "Write all loads: a .csv table or an .svg plot",
                         "FILE");
+    add_svg_flag(*command, words->svg, "all loads as a picture");
     command->add_option("--churn", words->churn,
                         "Tasks come and go: offered load, lifetime (exp, or trace: of the task "
                         "list), number and seed of the arrivals",

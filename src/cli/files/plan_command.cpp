@@ -9,9 +9,11 @@
 
 #include "cli/commands.h"
 #include "cli/files/size_command.h"
+#include "cli/svg_file.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/write.h"
+#include "plan/drawing.h"
 #include "sizing/text.h"
 
 namespace aliquot::cli {
@@ -120,6 +122,8 @@ void make(Context& context, const PlanOptions& words) {
              "the plan cannot be written, aliquot-agent would refuse it: " + objection);
     }
     if (!words.write.empty()) write_plan(context, made, *request, words.write);
+    if (!words.svg.empty()) write_svg(context, words.svg, plan::drawing(after ? *after : made));
+    if (!prints_beside(words.svg)) return;
     if (words.format == "aliquot" || words.format == "nvidia") {
         if (context.exit_code == kFindings) {
             context.out << "# Not all of it has a place: " << made.recommendation << '\n';
@@ -186,7 +190,7 @@ void add_undo(command_line::Command& command, PlanOptions& words) {
         ->needs(undo);
     for (const char* const other :
          {"--gpu", "--node-type", "--nodes", "--workloads", "--from-manifests", "--services",
-          "--model", "--what-if", "--write", "--output"}) {
+          "--model", "--what-if", "--write", "--svg", "--output"}) {
         undo->excludes(other);
     }
     add_cluster_flags(command, words.undo.cluster);
@@ -210,6 +214,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
         "aliquot plan --model llama-3-8b --quant int4 --ctx 8192 --batch 4\n"
         "aliquot plan --gpu a2 --workloads services.yaml --what-if add=3xwhisper\n"
         "aliquot plan --gpu a2 --workloads services.yaml --write plan/\n"
+        "aliquot plan --gpu a2 --workloads services.yaml --svg plan.svg\n"
         "aliquot plan --undo plan/ --dry-run");
     auto words = std::make_shared<PlanOptions>();
     add_inputs(*command, *words);
@@ -227,6 +232,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
                         "add=NxNAME");
     command->add_option("--write", words->write, "Write all files of the plan to a directory",
                         "DIR");
+    add_svg_flag(*command, words->svg, "the GPUs and their shares as a picture");
     command
         ->add_option("-o,--output", words->format,
                      "Output format; aliquot, nvidia: the configuration itself",

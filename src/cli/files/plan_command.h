@@ -30,6 +30,7 @@ struct PlanOptions {
     std::string write;
     UndoOptions undo;
     std::string format = "text";
+    std::string svg;
 };
 
 /// Reads everything that the words name.

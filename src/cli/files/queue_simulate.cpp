@@ -2,7 +2,6 @@
 // aliquot queue simulate: a trace of jobs under published queue policies and ours.
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -14,6 +13,7 @@
 #include "cli/files/config_command.h"
 #include "cli/files/queue_command.h"
 #include "cli/rows.h"
+#include "cli/svg_file.h"
 #include "command_line/command.h"
 #include "document/build.h"
 #include "document/json.h"
@@ -65,6 +65,7 @@ struct SimulateOptions {
     std::vector<std::string> queues;
     bool reclaim = false;
     std::string output = "table";
+    std::string svg;
 };
 
 struct Outcome {
@@ -248,24 +249,21 @@ Value outcome_node(const Outcome& outcome) {
 
 void print_outcomes(Context& context, const replay::Trace& trace, const SimulateOptions& words,
                     const std::vector<Outcome>& outcomes) {
-    if (words.output == "table") return print_table(context.out, trace, words, outcomes);
-    if (words.output == "json") {
-        context.out << document::to_json(
-                           make_mapping({{"jobs", trace.jobs.size()},
-                                         {"skipped", trace.skipped},
-                                         {"gpus", words.gpus},
-                                         {"per_node", words.per_node},
-                                         {"policies", make_sequence(outcomes, outcome_node)}}))
-                    << '\n';
-        return;
+    const bool named = words.output.ends_with(".svg");
+    if (named || !words.svg.empty()) {
+        std::vector<replay::Curve> curves;
+        for (const Outcome& outcome : outcomes) curves.push_back({outcome.policy, outcome.waits});
+        write_svg(context, named ? words.output : words.svg, replay::wait_picture(curves));
     }
-    std::vector<replay::Curve> curves;
-    for (const Outcome& outcome : outcomes) curves.push_back({outcome.policy, outcome.waits});
-    std::ofstream file(words.output, std::ios::binary | std::ios::trunc);
-    file << replay::wait_picture(curves);
-    file.close();
-    if (!file) return fail(context, kCouldNotRun, words.output + ": cannot write it");
-    print_table(context.out, trace, words, outcomes);
+    if (!prints_beside(words.svg)) return;
+    if (words.output != "json") return print_table(context.out, trace, words, outcomes);
+    context.out << document::to_json(
+                       make_mapping({{"jobs", trace.jobs.size()},
+                                     {"skipped", trace.skipped},
+                                     {"gpus", words.gpus},
+                                     {"per_node", words.per_node},
+                                     {"policies", make_sequence(outcomes, outcome_node)}}))
+                << '\n';
 }
 
 void simulate(Context& context, const SimulateOptions& words) {
@@ -310,6 +308,18 @@ void add_synthetic(command_line::Command& command, SimulateOptions& words) {
         ->range(1U, 10'000U);
 }
 
+void add_output(command_line::Command& command, SimulateOptions& words) {
+    command
+        .add_option("-o,--output", words.output,
+                    "table, json, or a file for a picture of the waits",
+                    "FORMAT (table, json, FILE.svg)")
+        ->check([](const std::string& value) {
+            const bool good = value == "table" || value == "json" ||
+                              (value.size() > 4 && value.compare(value.size() - 4, 4, ".svg") == 0);
+            return good ? std::string() : value + ", expected table, json or FILE.svg";
+        });
+}
+
 }  // namespace
 
 void add_queue_simulate(command_line::Command& queue, Context& context) {
@@ -322,7 +332,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
                              "synthetic trace is played.");
     command->footer(
         "aliquot queue simulate --gpus 64\n"
-        "aliquot queue simulate --trace jobs.csv --gpus 128 --policy best-effort,aliquot -o "
+        "aliquot queue simulate --trace jobs.csv --gpus 128 --policy best-effort,aliquot --svg "
         "waits.svg\n"
         "aliquot queue simulate --trace 11cb48.trace --speeds simulation_throughputs.json --gpus "
         "18 --per-node 0");
@@ -371,15 +381,8 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
                      "Forecasts that are compared with what came; 0: none", "N (2000)")
         ->range(0U, 5'000'000U);
     add_synthetic(*command, *words);
-    command
-        ->add_option("-o,--output", words->output,
-                     "table, json, or a file for a picture of the waits",
-                     "FORMAT (table, json, FILE.svg)")
-        ->check([](const std::string& value) {
-            const bool good = value == "table" || value == "json" ||
-                              (value.size() > 4 && value.compare(value.size() - 4, 4, ".svg") == 0);
-            return good ? std::string() : value + ", expected table, json or FILE.svg";
-        });
+    add_output(*command, *words);
+    add_svg_flag(*command, words->svg, "the waits of each policy as a picture");
     command->callback([words, &context] { simulate(context, *words); });
 }
 

@@ -23,8 +23,10 @@
 #include "cli/host/doctor_slow.h"
 #include "cli/host/doctor_tree.h"
 #include "cli/host/driver_choice.h"
+#include "cli/svg_file.h"
 #include "command_line/command.h"
 #include "doctor/cluster_api.h"
+#include "doctor/drawing.h"
 #include "doctor/fix.h"
 #include "doctor/live.h"
 #include "doctor/report.h"
@@ -45,6 +47,7 @@ struct DoctorOptions {
     std::string format = "text";
     std::string fail_on = "error";
     std::string ask_nvml;
+    std::string svg;
     ClusterOptions cluster;
     SlowOptions slow;
     bool before_install = false;
@@ -312,7 +315,8 @@ void run(Context& context, DoctorOptions& words) {
                                              : words.slow.asked   ? doctor::Scope::kSlow
                                                                   : doctor::Scope::kAll);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    print(context, words, report, took.count());
+    if (!words.svg.empty()) write_svg(context, words.svg, doctor::drawing(report));
+    if (prints_beside(words.svg)) print(context, words, report, took.count());
     const bool warned = words.fail_on == "warning" && report.count(doctor::Outcome::kWarning) > 0;
     if (!report.success() || warned) context.exit_code = kFindings;
     if (words.fix) apply_fixes(context, words, report, facts);
@@ -374,6 +378,7 @@ void add_doctor_command(command_line::Command& program, Context& context) {
         ->add_option("-o,--output", words->format, "Output format",
                      "FORMAT (text, short, json, junit, markdown)")
         ->one_of({"text", "table", "short", "json", "junit", "markdown"});
+    add_svg_flag(*command, words->svg, "the chain of layers as a picture");
     command->add_option("--ask-nvml", words->ask_nvml)->hidden();
     command->callback([words, &context] { run(context, *words); });
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/svg_file.h"
 #include "command_line/command.h"
 
 namespace aliquot::cli {
@@ -116,6 +117,7 @@ void add_plan(command_line::Command& group, Context& context) {
         "aliquot mig plan --gpu a100-40 --want 3g.20gb,1g.5gb*4\n"
         "aliquot mig plan --gpu a100-40 --now 3g.20gb@0,1g.5gb@4:busy --want 3g.20gb,1g.5gb*3 -o "
         "json\n"
+        "aliquot mig plan --gpu a100-40 --now 1g.5gb@0 --want 3g.20gb*2 --svg plan.svg\n"
         "aliquot mig plan mig.yaml --select all-balanced    # for this node's GPUs");
     add_spec(command, *words, true);
     command->add_option("--gpu", words->model, "Plan for a model from the tables", "MODEL");
@@ -125,6 +127,7 @@ void add_plan(command_line::Command& group, Context& context) {
     add_busy(command, *words);
     add_node(command, *words);
     add_output(command, *words, {"table", "json", "yaml"});
+    add_svg_flag(*command, words->svg, "the instances now and after as a picture");
 }
 
 void add_apply(command_line::Command& group, Context& context) {

@@ -37,6 +37,7 @@ struct MigOptions {
     std::string pod_resources;
     std::string label = "current";
     std::string format = "table";
+    std::string svg;  // plan: a file for a picture
     unsigned limit_s = 120;
     unsigned wait_s = 30;
     bool all = false;

@@ -5,9 +5,11 @@
 #include "base/sentence.h"
 #include "catalog/gpu_models.h"
 #include "cli/host/mig_command.h"
+#include "cli/svg_file.h"
 #include "document/json.h"
 #include "document/write.h"
 #include "k8s/memory_amount.h"
+#include "mig/drawing.h"
 #include "mig/survey.h"
 
 namespace aliquot::cli {
@@ -118,6 +120,25 @@ void print_plan(std::ostream& out, const mig::Geometry& geometry, const mig::Pla
         << what_fits(geometry, plan.layout) << '\n';
 }
 
+using Answer = std::variant<mig::Plan, mig::Refusal>;
+void draw_offline(Context& context, const MigOptions& words, const catalog::GpuModel& model,
+                  const mig::Geometry& geometry, const std::vector<mig::Instance>& now,
+                  const Answer& answer) {
+    if (words.svg.empty()) return;
+    mig::DrawnChange drawn{
+        .name = std::string(model.name), .slices = geometry.memory_slices, .now = now};
+    if (const auto* const refusal = std::get_if<mig::Refusal>(&answer)) {
+        drawn.refusal = refusal->reason;
+        drawn.after = refusal->nearest_layout;
+    } else {
+        const mig::Plan& plan = std::get<mig::Plan>(answer);
+        drawn.steps = plan.steps;
+        drawn.after = plan.layout;
+        drawn.remark = "beside it fits " + what_fits(geometry, plan.layout);
+    }
+    write_svg(context, words.svg, mig::drawing({drawn}));
+}
+
 void plan_offline(Context& context, const MigOptions& words) {
     const catalog::GpuModel* const model = chosen_model(context, words.model);
     if (model == nullptr) return;
@@ -128,11 +149,14 @@ void plan_offline(Context& context, const MigOptions& words) {
     const auto spec = offline_spec(context, words, *model);
     if (!spec) return;
     const auto answer = mig::plan(*geometry, *now, *spec, {.leave_busy = words.leave_busy});
+    draw_offline(context, words, *model, *geometry, *now, answer);
     if (const auto* const refusal = std::get_if<mig::Refusal>(&answer)) {
         context.exit_code = kFindings;
+        if (!prints_beside(words.svg)) return;
         if (words.format == "table") return print_refusal(context.out, *refusal);
         return print_node(context.out, to_node(*refusal), words.format);
     }
+    if (!prints_beside(words.svg)) return;
     const mig::Plan& plan = std::get<mig::Plan>(answer);
     if (words.format == "table") return print_plan(context.out, *geometry, plan);
     print_node(context.out,
@@ -166,6 +190,29 @@ void print_gpu_plan(std::ostream& out, const mig::GpuReport& report) {
     out << "layout: " << layout_text(report.layout) << '\n';
 }
 
+mig::DrawnChange drawn_change(const MigNode& node, const mig::Survey& survey) {
+    const mig::GpuReport& report = survey.report;
+    mig::DrawnChange drawn{.name = "GPU " + std::to_string(report.index),
+                           .now = survey.entry.before.instances,
+                           .steps = report.steps,
+                           .after = report.layout};
+    for (const gpu::Gpu& gpu : node.inventory.gpus) {
+        if (gpu.uuid != report.gpu) continue;
+        drawn.name += "  " + gpu.model;
+        const auto* const model = catalog::find_gpu_model(gpu.model);
+        const auto geometry =
+            model == nullptr ? Result<mig::Geometry>(Error{}) : mig::geometry_of(*model);
+        if (geometry) drawn.slices = geometry->memory_slices;
+    }
+    if (report.refusal) {
+        drawn.refusal = report.refusal->reason;
+        drawn.after = report.refusal->nearest_layout;
+    } else if (report.mode_changes) {
+        drawn.remark = std::string("MIG mode is turned ") + (report.enabled ? "on" : "off");
+    }
+    return drawn;
+}
+
 void plan_node(Context& context, const MigOptions& words) {
     if (!words.now.empty()) return fail(context, kUsage, "--now goes with --gpu MODEL only");
     auto node = open_mig_node(words);
@@ -180,6 +227,8 @@ void plan_node(Context& context, const MigOptions& words) {
     const mig::ApplyOptions options{
         .leave_busy = words.leave_busy, .allow_reset = !words.no_reset, .held = node->held};
     Value gpus = document::make_sequence();
+    std::vector<mig::DrawnChange> drawn;
+    const bool prints = prints_beside(words.svg);
     for (const mig::GpuSpec& spec : *specs) {
         const auto survey = mig::survey(*node->partitioner, spec, options);
         if (!survey) {
@@ -188,9 +237,11 @@ void plan_node(Context& context, const MigOptions& words) {
         }
         if (survey->report.refusal) context.exit_code = kFindings;
         gpus.items.push_back(planned_node(survey->report));
-        if (words.format == "table") print_gpu_plan(context.out, survey->report);
+        drawn.push_back(drawn_change(*node, *survey));
+        if (prints && words.format == "table") print_gpu_plan(context.out, survey->report);
     }
-    if (words.format == "table") return;
+    if (!words.svg.empty()) write_svg(context, words.svg, mig::drawing(drawn));
+    if (!prints || words.format == "table") return;
     print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
 }
 

@@ -10,6 +10,9 @@ using document::Value;
 Value type(const char* name) { return make_mapping({{"type", name}}); }
 Value count() { return make_mapping({{"type", "integer"}, {"minimum", 0}, {"maximum", 10'000}}); }
 Value list_of(Value item) { return make_mapping({{"type", "array"}, {"items", std::move(item)}}); }
+Value one_of(std::vector<std::string> words) {
+    return make_mapping({{"type", "string"}, {"enum", std::move(words)}});
+}
 Value any() {
     return make_mapping({{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}});
 }
@@ -42,14 +45,18 @@ Value pool_schema() {
                         {"hold", hold},
                         {"gpuLimit", make_mapping({{"type", "integer"}, {"minimum", 0}})},
                         {"environment", type("string")},
-                        {"engine", type("string")},
+                        {"engine", one_of({"karpenter", "karpenter-static", "cluster-autoscaler",
+                                           "external", "placeholder"})},
                         {"nodeClass", type("string")},
                         {"instances", list_of(type("string"))},
                         {"capacity", list_of(type("string"))},
-                        {"gates", list_of(type("string"))},
+                        {"gates", list_of(one_of({"driver", "device-plugin", "toolkit"}))},
                         {"spotPatience", type("string")},
                         {"scaleDownDelay", type("string")},
                         {"startTimeout", type("string")},
+                        // No version of Actions Runner Controller knows it; read_pool() says so.
+                        {"runnerScaleDownDelaySecondsAfterScaleOut",
+                         make_mapping({{"x-kubernetes-int-or-string", true}})},
                         {"node", any()},
                         {"selector", any()},
                         {"schedules", list_of(schedule_schema())}})}});
@@ -83,17 +90,26 @@ Value version() {
 }  // namespace
 
 Value pool_definition() {
-    return make_mapping({{"apiVersion", "apiextensions.k8s.io/v1"},
-                         {"kind", "CustomResourceDefinition"},
-                         {"metadata", make_mapping({{"name", std::string(kPoolPlural) + "." +
-                                                                 std::string(kPoolGroup)}})},
-                         {"spec", make_mapping({{"group", kPoolGroup},
-                                                {"scope", "Cluster"},
-                                                {"names", make_mapping({{"plural", kPoolPlural},
-                                                                        {"singular", "pool"},
-                                                                        {"kind", "Pool"},
-                                                                        {"listKind", "PoolList"}})},
-                                                {"versions", std::vector{version()}}})}});
+    return make_mapping(
+        {{"apiVersion", "apiextensions.k8s.io/v1"},
+         {"kind", "CustomResourceDefinition"},
+         {"metadata",
+          make_mapping({{"name", std::string(kPoolPlural) + "." + std::string(kPoolGroup)},
+                        {"labels", make_mapping({{"app.kubernetes.io/name", "aliquot"},
+                                                 {"app.kubernetes.io/component", "controller"},
+                                                 {"app.kubernetes.io/part-of", "aliquot"},
+                                                 {"app.kubernetes.io/managed-by", "aliquot"}})},
+                        // An upgrade or the end of the chart takes no pools away.
+                        {"annotations", make_mapping({{"helm.sh/resource-policy", "keep"}})}})},
+         {"spec", make_mapping({{"group", kPoolGroup},
+                                {"scope", "Cluster"},
+                                {"names", make_mapping({{"plural", kPoolPlural},
+                                                        {"singular", "pool"},
+                                                        {"kind", "Pool"},
+                                                        {"listKind", "PoolList"},
+                                                        {"shortNames",
+                                                         std::vector<std::string>{"gpupool"}}})},
+                                {"versions", std::vector{version()}}})}});
 }
 
 }  // namespace aliquot::pools

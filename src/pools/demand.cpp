@@ -45,6 +45,8 @@ struct Room {
     k8s::Amounts free;
     bool used = false;
     bool is_new = false;
+    bool is_there = false;  // a node that takes pods
+    bool is_seen = false;   // an autoscaler makes or keeps it for its pods
 };
 
 std::vector<Room> rooms_of(const std::vector<PoolNode>& nodes, const NodeShape& shape,
@@ -52,8 +54,12 @@ std::vector<Room> rooms_of(const std::vector<PoolNode>& nodes, const NodeShape& 
     std::vector<Room> rooms;
     for (const PoolNode& node : nodes) {
         if (node.is_capacity()) {
-            rooms.push_back({.free = node.free, .used = node.pods != 0});
-        } else if (!node.leaves && node.pods == 0 && node.seen < start_timeout) {
+            rooms.push_back({.free = node.free,
+                             .used = node.pods != 0,
+                             .is_there = true,
+                             .is_seen = node.pods != 0});
+        } else if (!node.leaves && node.sick.empty() && node.pods == 0 &&
+                   node.seen < start_timeout) {
             rooms.push_back({.free = shape.amounts});  // it starts
         }
     }
@@ -87,9 +93,13 @@ QueueNeed need_of(const std::vector<Claim>& waiting, const std::vector<PoolNode>
         }
         take_from(room->free, claim->amounts);
         room->used = true;
+        room->is_seen = room->is_seen || !claim->hidden;
+        need.served.push_back(claim->pod);
         ++(room->is_new ? need.on_new : need.placed);
     }
     need.nodes = static_cast<unsigned>(std::ranges::count_if(rooms, &Room::used));
+    need.unseen = static_cast<unsigned>(std::ranges::count_if(
+        rooms, [](const Room& room) { return room.used && !room.is_there && !room.is_seen; }));
     // Nodes that are no capacity but have pods still carry their work.
     need.nodes += static_cast<unsigned>(std::ranges::count_if(nodes, [](const PoolNode& node) {
         return !node.is_capacity() && !node.leaves && node.pods != 0;

@@ -17,6 +17,7 @@ struct Claim {
     std::string pod;  // "namespace/name"
     k8s::Amounts amounts;
     std::chrono::seconds waited{};  // of one that waits
+    bool hidden = false;            // it has our scheduling gate: autoscalers do not see it
 };
 
 /// A node of the pool as it stands.
@@ -29,16 +30,22 @@ struct PoolNode {
     std::chrono::seconds empty{};  // since no pod of ours was on it; counts when pods is 0
     unsigned pods = 0;             // that hold devices or shares there
     bool leaves = false;           // it was told to go, or a notice says it will
+    std::string sick{};            // why no job may go there although it runs; empty: it is well
+    std::string capacity_type{};   // "spot", "on-demand"; empty: nobody says
 
-    [[nodiscard]] bool is_capacity() const { return is_ready && not_passed.empty() && !leaves; }
+    [[nodiscard]] bool is_capacity() const {
+        return is_ready && not_passed.empty() && !leaves && sick.empty();
+    }
 };
 
 /// What the queue wants of a pool, in nodes.
 struct QueueNeed {
-    unsigned nodes = 0;                  // that have pods or will have some
-    unsigned more = 0;                   // of them, such as do not exist yet
-    unsigned placed = 0;                 // waiting pods that find room on nodes that exist or start
-    unsigned on_new = 0;                 // and on the new ones
+    unsigned nodes = 0;   // that have pods or will have some
+    unsigned more = 0;    // of them, such as do not exist yet
+    unsigned placed = 0;  // waiting pods that find room on nodes that exist or start
+    unsigned on_new = 0;  // and on the new ones
+    unsigned unseen = 0;  // of nodes: not there yet, and wanted by pods that autoscalers do not see
+    std::vector<std::string> served;     // pods that find room
     std::vector<std::string> too_large;  // pods that no node of this shape has room for
 };
 

@@ -14,7 +14,8 @@ bool holds_now(const Pool& pool, Instant now) {
 }
 
 bool has_failed(const Pool& pool, const PoolNode& node) {
-    return !node.is_capacity() && !node.leaves && node.pods == 0 && node.seen >= pool.start_timeout;
+    return !node.is_capacity() && !node.leaves && node.sick.empty() && node.pods == 0 &&
+           node.seen >= pool.start_timeout;
 }
 
 void count_nodes(const Pool& pool, const std::vector<PoolNode>& nodes, Desired& desired) {
@@ -27,7 +28,17 @@ void count_nodes(const Pool& pool, const std::vector<PoolNode>& nodes, Desired& 
                 " s: " + (node.not_passed.empty() ? "it is not ready" : node.not_passed));
             continue;
         }
-        if (node.leaves) continue;
+        if (node.leaves) {
+            if (node.pods != 0) ++desired.replacing;
+            continue;
+        }
+        if (!node.sick.empty()) {
+            desired.reasons.push_back(node.name + " takes no jobs: " + node.sick);
+            if (node.pods == 0) {
+                ++desired.sick;
+                continue;
+            }
+        }
         ++desired.present;
         if (!node.is_capacity() && node.pods == 0) ++desired.starting;
         const bool is_empty = node.is_capacity() && node.pods == 0;
@@ -44,11 +55,14 @@ std::vector<std::pair<unsigned, std::string>> parts_of(const Pool& pool,
     parts.emplace_back(desired.by_schedule, schedule.why);
     parts.emplace_back(desired.by_hand,
                        "asked for by hand (spec.replicas): " + std::to_string(desired.by_hand));
-    parts.emplace_back(desired.by_queue, "queue: " + counted(desired.busy, "node") +
-                                             " with pods; " + counted(need.placed, "waiting pod") +
-                                             " will fit on nodes that are there or start, " +
-                                             counted(need.on_new, "pod") + " on " +
-                                             counted(need.more, "new node"));
+    parts.emplace_back(
+        desired.by_queue,
+        "queue: " + counted(desired.busy, "node") + " with pods; " +
+            counted(need.placed, "waiting pod") + " will fit on nodes that are there or start, " +
+            counted(need.on_new, "pod") + " on " + counted(need.more, "new node") +
+            (desired.replacing == 0
+                 ? ""
+                 : "; " + counted(desired.replacing, "node") + " in the stead of those that go"));
     parts.emplace_back(desired.by_warm, "warm: " + counted(pool.warm, "idle node") +
                                             " kept beside " + std::to_string(desired.by_queue));
     // Only nodes that exist can be kept: never a reason to make one.
@@ -76,7 +90,8 @@ void choose_removals(const Pool& pool, const std::vector<PoolNode>& nodes, Desir
     if (desired.present <= desired.nodes) return;
     std::vector<const PoolNode*> idle;
     for (const PoolNode& node : nodes) {
-        if (node.leaves || node.pods != 0 || has_failed(pool, node)) continue;
+        const bool stays = node.leaves || node.pods != 0 || !node.sick.empty();
+        if (stays || has_failed(pool, node)) continue;
         const bool waits =
             node.is_capacity() && std::min(node.empty, node.seen) < pool.scale_down_delay;
         if (!waits || desired.is_held) idle.push_back(&node);
@@ -86,6 +101,18 @@ void choose_removals(const Pool& pool, const std::vector<PoolNode>& nodes, Desir
         if (desired.remove.size() >= desired.present - desired.nodes) break;
         desired.remove.push_back(node->name);
     }
+}
+
+/// Nodes that an autoscaler has no other reason to make or keep. Karpenter counts the delay of empty nodes itself.
+void count_placeholders(const Pool& pool, const QueueNeed& need, Desired& desired) {
+    unsigned wanted = desired.nodes;
+    if (pool.engine == Engine::kKarpenter && !desired.is_held) {
+        const unsigned most = std::max(
+            {desired.by_schedule, desired.by_hand, desired.by_queue, desired.by_warm, pool.min});
+        wanted = std::min(wanted, most);
+    }
+    const unsigned seen = desired.by_queue - desired.replacing - need.unseen;
+    desired.placeholders = wanted > seen ? wanted - seen : 0;
 }
 
 }  // namespace
@@ -99,10 +126,11 @@ Desired decide(const Pool& pool, const ScheduleLook& schedule, const std::vector
     const QueueNeed need =
         need_of(waiting, nodes, pool.node, pool.start_timeout, pool.most_nodes());
     desired.too_large = need.too_large;
+    desired.served = need.served;
     desired.by_schedule = schedule.floor;
     desired.by_hand = pool.replicas.value_or(0);
-    desired.by_queue = need.nodes;
-    desired.by_warm = pool.warm == 0 ? 0 : need.nodes + pool.warm;
+    desired.by_queue = need.nodes + desired.replacing;
+    desired.by_warm = pool.warm == 0 ? 0 : desired.by_queue + pool.warm;
     desired.is_held = holds_now(pool, now);
     if (desired.is_held) {
         desired.reasons.push_back(
@@ -123,8 +151,9 @@ Desired decide(const Pool& pool, const ScheduleLook& schedule, const std::vector
     desired.ask = desired.nodes > desired.present ? desired.nodes - desired.present : 0;
     // Failed nodes cost money until somebody removes them: they count towards max.
     const unsigned most = std::max(pool.most_nodes(), pool.min);
-    const unsigned there = desired.present + desired.failed;
+    const unsigned there = desired.present + desired.failed + desired.sick;
     desired.ask = std::min(desired.ask, most > there ? most - there : 0);
+    count_placeholders(pool, need, desired);
     choose_removals(pool, nodes, desired);
     for (const std::string& name : desired.too_large) {
         about_nodes.push_back(name + " fits on no node of this pool, however many there are");

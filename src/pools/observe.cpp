@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/number.h"
 #include "base/time_text.h"
 #include "document/path.h"
 #include "k8s/resource_name.h"
@@ -21,6 +22,15 @@ seconds since(const std::string& text, Instant now) {
                     std::chrono::floor<seconds>(now - std::chrono::floor<seconds>(*at)));
 }
 
+/// source   Kubernetes: 30 seconds where the pod says nothing
+seconds grace_of(const Value& pod) {
+    constexpr unsigned kDefault = 30;
+    constexpr unsigned kMost = 24 * 3600;
+    const auto said =
+        parse_number<unsigned>(document::text_at(pod, {"spec", "terminationGracePeriodSeconds"}));
+    return seconds(std::min(said.value_or(kDefault), kMost));
+}
+
 bool holds_gpu(const k8s::Amounts& amounts) {
     return std::ranges::any_of(
         amounts, [](const auto& one) { return one.second > 0 && k8s::is_gpu_resource(one.first); });
@@ -35,6 +45,38 @@ bool is_unschedulable(const Value& pod) {
         });
 }
 
+/// Its only scheduling gate is ours: it waits for a node and GPU that our controller chooses, and no autoscaler looks at it.
+bool is_gated(const Value& pod) {
+    const auto& gates = document::items_at(pod, {"spec", "schedulingGates"});
+    return gates.size() == 1 && document::text_at(gates[0], {"name"}) == "aliquot.dev/placement";
+}
+
+std::string sickness_of(const k8s::Node& node) {
+    for (const k8s::NodeTaint& taint : node.taints) {
+        if (taint.key == "aliquot.dev/gpu-gate")
+            return "a job left its GPU dirty (" + taint.key + ")";
+        if (taint.key == "aliquot.dev/gpu-unhealthy") return "its GPUs are ill (" + taint.key + ")";
+    }
+    return "";
+}
+
+/// "spot" or "on-demand", by the labels of Karpenter and of the clouds' node groups.
+std::string capacity_type_of(const k8s::Node& node) {
+    if (const auto said = node.label("karpenter.sh/capacity-type")) return *said;
+    if (const auto eks = node.label("eks.amazonaws.com/capacityType")) {
+        return *eks == "SPOT" ? "spot" : "on-demand";
+    }
+    if (node.label("cloud.google.com/gke-spot") == "true") return "spot";
+    if (node.label("kubernetes.azure.com/scalesetpriority") == "spot") return "spot";
+    return "";
+}
+
+/// What our agent writes on the Node; of the toolkit, whoever checks it.
+std::string_view condition_of(Gate gate) {
+    if (gate == Gate::kDriver) return "GpuHealthy";
+    return gate == Gate::kToolkit ? "GpuToolkitReady" : "GpuConfigServed";
+}
+
 /// The first gate that is not passed, by what kubelet and our agent write on the Node.
 std::string not_passed(const Pool& pool, const k8s::Node& node) {
     for (const Gate gate : pool.gates) {
@@ -47,18 +89,25 @@ std::string not_passed(const Pool& pool, const k8s::Node& node) {
                 }
             }
         }
-        const auto* const condition = node.find(gate == Gate::kDriver    ? "GpusHealthy"
-                                                : gate == Gate::kToolkit ? "GpuToolkitReady"
-                                                                         : "GpuPluginReady");
-        if (condition != nullptr && condition->status == "False") {
-            return name + ": " +
-                   (condition->message.empty() ? condition->reason : condition->message);
-        }
+        const auto* const condition = node.find(condition_of(gate));
+        if (condition == nullptr || condition->status != "False") continue;
+        if (condition->reason == "ConfigPending") continue;  // it serves, as it did before
+        return name + ": " + (condition->message.empty() ? condition->reason : condition->message);
     }
     return "";
 }
 
 }  // namespace
+
+std::vector<LeavingPod> Leaving::to_end(Instant now) const {
+    constexpr seconds kOnItsWay{5};  // of the eviction to the container
+    std::vector<LeavingPod> due;
+    if (!notice.goes_at) return due;
+    for (const LeavingPod& pod : pods) {
+        if (now >= *notice.goes_at - pod.grace - kOnItsWay) due.push_back(pod);
+    }
+    return due;
+}
 
 bool is_member(const Pool& pool, const k8s::Node& node) {
     if (pool.selector.empty()) return node.label(std::string(kPoolLabel)) == pool.name;
@@ -79,13 +128,15 @@ Observed observe(const Pool& pool, const std::vector<Value>& nodes, const std::v
                      .not_passed = not_passed(pool, node)};
         one.seen = since(document::text_at(object, {"metadata", "creationTimestamp"}), now);
         const auto empty = node.annotations.find(std::string(kEmptySince));
-        one.empty = empty == node.annotations.end() ? one.seen : since(empty->second, now);
-        one.leaves = document::at_path(object, {"metadata", "deletionTimestamp"}) != nullptr ||
-                     std::ranges::any_of(node.taints, [](const k8s::NodeTaint& taint) {
-                         return taint.key == "ToBeDeletedByClusterAutoscaler" ||
-                                taint.key == "karpenter.sh/disrupted" ||
-                                taint.key == "aliquot.dev/gpu-gate";
-                     });
+        one.empty = empty == node.annotations.end() ? seconds(0) : since(empty->second, now);
+        const bool is_deleted =
+            document::at_path(object, {"metadata", "deletionTimestamp"}) != nullptr;
+        if (auto notice = notice_of(node, is_deleted)) {
+            one.leaves = true;
+            seen.leaving.push_back({node.name, node.uid, *std::move(notice), {}});
+        }
+        one.sick = sickness_of(node);
+        one.capacity_type = capacity_type_of(node);
         places[node.name] = seen.nodes.size();
         seen.nodes.push_back(std::move(one));
     }
@@ -100,13 +151,20 @@ Observed observe(const Pool& pool, const std::vector<Value>& nodes, const std::v
                 const auto found = node.free.find(resource);
                 if (found != node.free.end()) found->second = std::max(0.0, found->second - amount);
             }
-            if (holds_gpu(requests)) ++node.pods;
-        } else if (pod.where.node_name.empty() && is_unschedulable(object) && may_take(pool, pod)) {
+            if (!holds_gpu(requests)) continue;
+            ++node.pods;
+            if (!document::text_at(object, {"metadata", "deletionTimestamp"}).empty()) continue;
+            for (Leaving& leaving : seen.leaving) {
+                if (leaving.node != node.name) continue;
+                leaving.pods.push_back({pod.name_space, pod.name, grace_of(object)});
+            }
+        } else if (pod.where.node_name.empty() && (is_gated(object) || is_unschedulable(object)) &&
+                   may_take(pool, pod)) {
             seen.waiting.push_back(
                 {.pod = pod.name_space + "/" + pod.name,
                  .amounts = requests,
-                 .waited =
-                     since(document::text_at(object, {"metadata", "creationTimestamp"}), now)});
+                 .waited = since(document::text_at(object, {"metadata", "creationTimestamp"}), now),
+                 .hidden = is_gated(object)});
         }
     }
     return seen;

@@ -96,14 +96,36 @@ Value node_pool(const std::string& name, Value spec) {
                          {"spec", std::move(spec)}});
 }
 
-std::vector<CapacityType> capacities_of(const Pool& pool) {
+/// NodePools of the pool, by the kinds of capacity that each has.
+std::vector<std::vector<CapacityType>> capacities_of(const Pool& pool) {
     std::vector<CapacityType> all;
     for (const CapacityType one : pool.capacity) {
         if (one == CapacityType::kSpot && pool.is_production()) continue;
         if (std::ranges::find(all, one) == all.end()) all.push_back(one);
     }
     if (all.empty()) all.push_back(CapacityType::kOnDemand);
-    return all;
+    if (all.size() == 1 || all[0] == CapacityType::kSpot) return {all};
+    return {{all[0]}, {all[1]}};
+}
+
+/// How many nodes the NodePool at `place` may have, so that all together have no more than the pool may.
+unsigned most_of(const Pool& pool, const Numbers& numbers, std::size_t place, std::size_t count) {
+    const unsigned most = std::min(pool.most_nodes(), numbers.most.value_or(pool.most_nodes()));
+    if (count == 1) return most;
+    const bool may_grow = (place == 1) == numbers.first_gave_up;
+    const unsigned own = place == 0 ? numbers.on_demand_nodes : numbers.spot_nodes;
+    const unsigned other = place == 0 ? numbers.spot_nodes : numbers.on_demand_nodes;
+    if (may_grow) return most > other ? most - other : 0;
+    return std::min(own, most);
+}
+
+Value limits_of(const Pool& pool, unsigned nodes) {
+    Value limits = make_mapping({{"nodes", std::to_string(nodes)}});
+    const unsigned each = pool.gpus_per_node();
+    if (each == 0) return limits;
+    const unsigned gpus = std::min(each * nodes, pool.most_gpus.value_or(each * nodes));
+    append(limits, "nvidia.com/gpu", std::to_string(gpus));
+    return limits;
 }
 
 std::string amount_text(double amount) { return decimal_text(std::floor(amount), 0); }
@@ -117,39 +139,54 @@ Value placeholder_resources(const Pool& pool) {
     return make_mapping({{"requests", wanted}, {"limits", wanted}});
 }
 
+/// What a node will offer beside the devices that Karpenter knows of; empty: nothing.
+std::optional<Value> share_overlay(const Pool& pool) {
+    Value capacity = make_mapping();
+    for (const auto& [resource, amount] : pool.node.amounts) {
+        if (!k8s::is_gpu_resource(resource) || resource == "nvidia.com/gpu") continue;
+        append(capacity, resource, amount_text(amount));
+    }
+    if (capacity.entries.empty()) return std::nullopt;
+    std::vector<Value> requirements{requirement(std::string(kPoolLabel).c_str(), {pool.name})};
+    return make_mapping(
+        {{"apiVersion", "karpenter.sh/v1alpha1"},
+         {"kind", "NodeOverlay"},
+         {"metadata", make_mapping({{"name", pool.name}})},
+         {"spec", make_mapping({{"requirements", requirements}, {"capacity", capacity}})}});
+}
+
 }  // namespace
 
-std::vector<Value> node_pools(const Pool& pool, unsigned nodes) {
+std::vector<Value> node_pools(const Pool& pool, const Numbers& numbers) {
     std::vector<Value> all;
-    const auto capacities = capacities_of(pool);
+    const auto kinds = capacities_of(pool);
     if (pool.engine == Engine::kKarpenterStatic) {
+        std::vector<CapacityType> any;
+        for (const auto& some : kinds) any.insert(any.end(), some.begin(), some.end());
         all.push_back(node_pool(
             pool.name,
-            make_mapping({{"replicas", nodes},
+            make_mapping({{"replicas", numbers.nodes},
                           {"limits", make_mapping({{"nodes", std::to_string(pool.most_nodes())}})},
-                          {"template", node_template(pool, capacities)}})));
+                          {"template", node_template(pool, any)}})));
         return all;
     }
     unsigned weight = 100;
-    for (const CapacityType one : capacities) {
-        Value limits = make_mapping({{"nodes", std::to_string(pool.most_nodes())}});
-        const unsigned each = pool.gpus_per_node();
-        if (each != 0) {
-            const unsigned gpus = pool.most_gpus.value_or(each * pool.most_nodes());
-            append(limits, "nvidia.com/gpu", std::to_string(gpus));
-        }
-        const std::string suffix = capacities.size() == 1 ? "" : "-" + std::string(to_text(one));
-        all.push_back(node_pool(pool.name + suffix,
-                                make_mapping({{"weight", weight},
-                                              {"limits", limits},
-                                              {"disruption", disruption_of(pool)},
-                                              {"template", node_template(pool, {one})}})));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        const std::string suffix =
+            kinds.size() == 1 ? "" : "-" + std::string(to_text(kinds[i].front()));
+        all.push_back(node_pool(
+            pool.name + suffix,
+            make_mapping({{"weight", weight},
+                          {"limits", limits_of(pool, most_of(pool, numbers, i, kinds.size()))},
+                          {"disruption", disruption_of(pool)},
+                          {"template", node_template(pool, kinds[i])}})));
         weight -= 50;
     }
+    if (auto overlay = share_overlay(pool)) all.push_back(*std::move(overlay));
     return all;
 }
 
-std::vector<Value> placeholders(const Pool& pool, unsigned nodes) {
+std::vector<Value> placeholders(const Pool& pool, unsigned pods) {
     const Value priority =
         make_mapping({{"apiVersion", "scheduling.k8s.io/v1"},
                       {"kind", "PriorityClass"},
@@ -169,14 +206,24 @@ std::vector<Value> placeholders(const Pool& pool, unsigned nodes) {
          {"nodeSelector", labels_of(pool)},
          {"tolerations", only_if(!pool.node.taints.empty(),
                                  document::make_sequence(pool.node.taints, toleration))},
-         {"containers", std::vector{make_mapping({{"name", "placeholder"},
-                                                  {"image", kPauseImage},
-                                                  {"resources", placeholder_resources(pool)}})}}});
+         {"securityContext",
+          make_mapping({{"runAsNonRoot", true},
+                        {"runAsUser", 65535},
+                        {"seccompProfile", make_mapping({{"type", "RuntimeDefault"}})}})},
+         {"containers",
+          std::vector{make_mapping(
+              {{"name", "placeholder"},
+               {"image", kPauseImage},
+               {"resources", placeholder_resources(pool)},
+               {"securityContext",
+                make_mapping({{"allowPrivilegeEscalation", false},
+                              {"capabilities",
+                               make_mapping({{"drop", std::vector<std::string>{"ALL"}}})}})}})}}});
     const Value deployment = make_mapping(
         {{"apiVersion", "apps/v1"},
          {"kind", "Deployment"},
          {"metadata", make_mapping({{"name", name}})},
-         {"spec", make_mapping({{"replicas", nodes},
+         {"spec", make_mapping({{"replicas", pods},
                                 {"selector", make_mapping({{"matchLabels", selector}})},
                                 {"template",
                                  make_mapping({{"metadata", make_mapping({{"labels", selector}})},
@@ -202,20 +249,25 @@ Value autoscaler_tags(const Pool& pool) {
     return tags;
 }
 
-Outputs outputs_of(const Pool& pool, unsigned nodes) {
+Outputs outputs_of(const Pool& pool, const Numbers& numbers) {
     Outputs outputs;
     switch (pool.engine) {
         case Engine::kKarpenterStatic:
-            outputs.objects = node_pools(pool, nodes);
+            outputs.objects = node_pools(pool, numbers);
             outputs.remarks.emplace_back(
                 "Karpenter must run with the feature gate StaticCapacity: without it it takes "
                 "replicas and does nothing");
             return outputs;
         case Engine::kKarpenter:
-            outputs.objects = node_pools(pool, nodes);
+            outputs.objects = node_pools(pool, numbers);
+            if (outputs.objects.back().find("kind")->scalar == "NodeOverlay") {
+                outputs.remarks.emplace_back(
+                    "Karpenter must run with the feature gate NodeOverlay: without it it knows "
+                    "nothing of shares and makes no node for them");
+            }
             break;
         case Engine::kClusterAutoscaler:
-            outputs.remarks.emplace_back("the node group needs these tags: " +
+            outputs.remarks.emplace_back("the node group needs its tags, " +
                                          std::to_string(autoscaler_tags(pool).entries.size()) +
                                          " of them, aliquot pool render --tags");
             break;
@@ -223,7 +275,9 @@ Outputs outputs_of(const Pool& pool, unsigned nodes) {
         case Engine::kPlaceholder:
             break;
     }
-    for (Value& object : placeholders(pool, nodes)) outputs.objects.push_back(std::move(object));
+    for (Value& object : placeholders(pool, numbers.placeholders)) {
+        outputs.objects.push_back(std::move(object));
+    }
     return outputs;
 }
 

@@ -23,7 +23,7 @@ Pool pool(const std::string& more) {
 }
 
 TEST(KarpenterPool, HasALimitInGpusAndLeavesNodesWithPodsAlone) {
-    const auto pools = node_pools(pool("  capacity: [on-demand]\n"), 0);
+    const auto pools = node_pools(pool("  capacity: [on-demand]\n"), {});
     ASSERT_EQ(pools.size(), 1U);
     EXPECT_EQ(text_at(pools[0], "metadata.name"), "ci");
     EXPECT_EQ(text_at(pools[0], "spec.limits[nvidia.com/gpu]"), "40");
@@ -36,21 +36,55 @@ TEST(KarpenterPool, HasALimitInGpusAndLeavesNodesWithPodsAlone) {
     EXPECT_EQ(text_at(pools[0], "spec.template.spec.requirements.0.values.1"), "g4dn.2xlarge");
 }
 
-TEST(KarpenterPool, TriesSpotBeforeOnDemandByWeight) {
-    const auto pools = node_pools(pool("  capacity: [spot, on-demand]\n"), 0);
-    ASSERT_EQ(pools.size(), 2U);
-    EXPECT_EQ(text_at(pools[0], "metadata.name"), "ci-spot");
-    EXPECT_EQ(text_at(pools[0], "spec.weight"), "100");
-    EXPECT_EQ(text_at(pools[1], "metadata.name"), "ci-on-demand");
-    EXPECT_EQ(text_at(pools[1], "spec.weight"), "50");
+TEST(KarpenterPool, TriesSpotBeforeOnDemandInOneNodePoolWithOneLimit) {
+    const auto pools = node_pools(pool("  capacity: [spot, on-demand]\n"), {});
+    ASSERT_EQ(pools.size(), 1U);
+    EXPECT_EQ(text_at(pools[0], "metadata.name"), "ci");
+    const std::string kinds = "spec.template.spec.requirements.1.values";
+    EXPECT_EQ(text_at(pools[0], kinds + ".0"), "spot");
+    EXPECT_EQ(text_at(pools[0], kinds + ".1"), "on-demand");
     Pool production = pool("  capacity: [spot, on-demand]\n");
     production.environment = "production";
-    ASSERT_EQ(node_pools(production, 0).size(), 1U);
-    EXPECT_EQ(document::to_yaml(node_pools(production, 0)[0]).find("spot"), std::string::npos);
+    ASSERT_EQ(node_pools(production, {}).size(), 1U);
+    EXPECT_EQ(document::to_yaml(node_pools(production, {})[0]).find("spot"), std::string::npos);
+}
+
+TEST(KarpenterPool, OfOnDemandBeforeSpotNeverHasMoreThanItsMaximumInBoth) {
+    const Pool both = pool("  capacity: [on-demand, spot]\n");
+    const auto limits = [&](const Numbers& numbers) {
+        const auto pools = node_pools(both, numbers);
+        EXPECT_EQ(pools.size(), 2U);
+        EXPECT_EQ(text_at(pools.at(0), "metadata.name"), "ci-on-demand");
+        EXPECT_EQ(text_at(pools.at(0), "spec.weight"), "100");
+        EXPECT_EQ(text_at(pools.at(1), "metadata.name"), "ci-spot");
+        EXPECT_EQ(text_at(pools.at(1), "spec.weight"), "50");
+        return std::pair(text_at(pools.at(0), "spec.limits.nodes"),
+                         text_at(pools.at(1), "spec.limits.nodes"));
+    };
+    EXPECT_EQ(limits({}), std::pair(std::string("40"), std::string("0")));
+    EXPECT_EQ(limits({.spot_nodes = 3, .on_demand_nodes = 5}),
+              std::pair(std::string("37"), std::string("3")));
+    EXPECT_EQ(limits({.spot_nodes = 3, .on_demand_nodes = 5, .first_gave_up = true}),
+              std::pair(std::string("5"), std::string("35")));
+    EXPECT_EQ(limits({.most = 4, .spot_nodes = 3, .on_demand_nodes = 5}),
+              std::pair(std::string("1"), std::string("3")));
+}
+
+TEST(KarpenterPool, TellsKarpenterOfSharesByAnOverlay) {
+    const Pool shares = pool("  capacity: [spot]\n");
+    Pool shared = shares;
+    shared.node.amounts = {{"cpu", 4}, {"nvidia.com/gpu.shared", 4}};
+    const auto outputs = outputs_of(shared, {});
+    ASSERT_EQ(outputs.objects.size(), 4U);
+    EXPECT_EQ(text_at(outputs.objects[1], "kind"), "NodeOverlay");
+    EXPECT_EQ(text_at(outputs.objects[1], "spec.capacity[nvidia.com/gpu.shared]"), "4");
+    EXPECT_EQ(text_at(outputs.objects[1], "spec.requirements.0.key"), "aliquot.dev/pool");
+    EXPECT_NE(outputs.remarks.at(0).find("NodeOverlay"), std::string::npos);
+    EXPECT_EQ(outputs_of(shares, {}).objects.size(), 3U);
 }
 
 TEST(KarpenterPool, HasReplicasAndNothingThatForbidsThemWhenStatic) {
-    const auto outputs = outputs_of(pool("  engine: karpenter-static\n"), 3);
+    const auto outputs = outputs_of(pool("  engine: karpenter-static\n"), {.nodes = 3});
     ASSERT_EQ(outputs.objects.size(), 1U);
     EXPECT_EQ(text_at(outputs.objects[0], "spec.replicas"), "3");
     EXPECT_EQ(text_at(outputs.objects[0], "spec.limits.nodes"), "40");
@@ -60,7 +94,7 @@ TEST(KarpenterPool, HasReplicasAndNothingThatForbidsThemWhenStatic) {
 }
 
 TEST(Placeholders, HoldAWholeNodeEachAndGiveWayToEveryPod) {
-    const auto outputs = outputs_of(pool("  engine: placeholder\n"), 5);
+    const auto outputs = outputs_of(pool("  engine: placeholder\n"), {.placeholders = 5});
     ASSERT_EQ(outputs.objects.size(), 2U);
     EXPECT_EQ(text_at(outputs.objects[0], "value"), "-10");
     EXPECT_EQ(text_at(outputs.objects[1], "spec.replicas"), "5");

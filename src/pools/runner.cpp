@@ -8,6 +8,7 @@
 #include "document/write.h"
 #include "k8s/names.h"
 #include "k8s/quantity.h"
+#include "pools/listener_metrics.h"
 
 namespace aliquot::pools {
 namespace {
@@ -42,6 +43,12 @@ Result<Done> check_options(const RunnerOptions& options, const std::string& name
             std::to_string(options.max_runners) +
             " of runners: expected a minimum that is not above the maximum, and at most " +
             std::to_string(kMostRunners));
+    }
+    if (!options.gate_image.empty() && !options.runner_holds_gpu) {
+        // Init containers of a template take the place of those that the hooks need themselves.
+        return refused(
+            "a gate in the pod of a job would break it: the container hooks have init containers "
+            "of their own there; expected --runner-holds-gpu, or aliquot gate watch on the nodes");
     }
     for (const std::string& label : options.labels) {
         if (label.empty() || label.size() > 255) return refused("a label has 1 to 255 characters");
@@ -82,8 +89,8 @@ std::vector<std::string> misfits(const Pool& pool, const RunnerOptions& options)
 
 Value job_container(const RunnerOptions& options) {
     const std::string count = std::to_string(options.amount);
-    std::vector<Value> mounts{make_mapping({{"name", "cache"}, {"mountPath", "/cache"}}),
-                              make_mapping({{"name", "shm"}, {"mountPath", "/dev/shm"}})};
+    const std::vector<Value> mounts{make_mapping({{"name", "cache"}, {"mountPath", "/cache"}}),
+                                    make_mapping({{"name", "shm"}, {"mountPath", "/dev/shm"}})};
     Value container = make_mapping(
         {{"name", "$job"},
          {"resources",
@@ -97,31 +104,8 @@ Value job_container(const RunnerOptions& options) {
                              make_mapping({{"name", "CCACHE_MAXSIZE"}, {"value", "10G"}}),
                              make_mapping({{"name", "SCCACHE_DIR"}, {"value", "/cache/sccache"}}),
                              make_mapping({{"name", "GIT_CACHE_DIR"}, {"value", "/cache/git"}})}}});
-    if (!options.gate_image.empty()) {
-        mounts.push_back(make_mapping({{"name", "gate"}, {"mountPath", "/gate"}}));
-        append(
-            container, "lifecycle",
-            make_mapping(
-                {{"preStop",
-                  make_mapping(
-                      {{"exec",
-                        make_mapping({{"command", std::vector<std::string>{
-                                                      "/gate/aliquot", "gate", "after", "--record",
-                                                      "/gate/gate.json", "--keep-going"}}})}})}}));
-    }
     append(container, "volumeMounts", mounts);
     return container;
-}
-
-Value gate_container(const RunnerOptions& options) {
-    const std::string count = std::to_string(options.amount);
-    return make_mapping(
-        {{"name", "gate"},
-         {"image", options.gate_image},
-         {"command",
-          std::vector<std::string>{"aliquot", "gate", "before", "--record", "/gate/gate.json"}},
-         {"resources", make_mapping({{"limits", make_mapping({{options.resource, count}})}})},
-         {"volumeMounts", std::vector{make_mapping({{"name", "gate"}, {"mountPath", "/gate"}})}}});
 }
 
 Value job_template(const Pool& pool, const RunnerOptions& options) {
@@ -141,13 +125,10 @@ Value job_template(const Pool& pool, const RunnerOptions& options) {
             : make_mapping(
                   {{"name", "cache"},
                    {"persistentVolumeClaim", make_mapping({{"claimName", options.cache_claim}})}});
-    std::vector<Value> volumes{
+    const std::vector<Value> volumes{
         cache,
         make_mapping({{"name", "shm"},
                       {"emptyDir", make_mapping({{"medium", "Memory"}, {"sizeLimit", "2Gi"}})}})};
-    if (!options.gate_image.empty()) {
-        volumes.push_back(make_mapping({{"name", "gate"}, {"emptyDir", make_mapping()}}));
-    }
     return make_mapping(
         {{"metadata",
           make_mapping(
@@ -157,10 +138,48 @@ Value job_template(const Pool& pool, const RunnerOptions& options) {
          {"spec",
           make_mapping({{"nodeSelector", selector},
                         {"tolerations", document::make_sequence(pool.node.taints, toleration)},
-                        {"initContainers", only_if(!options.gate_image.empty(),
-                                                   std::vector{gate_container(options)})},
                         {"containers", std::vector{job_container(options)}},
                         {"volumes", volumes}})}});
+}
+
+/// The gate stands before the runner registers at GitHub: a GPU that is not clean costs a try of the pod and no job.
+Value gate_container(const RunnerOptions& options) {
+    return make_mapping(
+        {{"name", "gate"},
+         {"image", options.gate_image},
+         {"command", std::vector<std::string>{"aliquot", "gate", "before", "--record",
+                                              "/tmp/gate.json", "--settle", "30000"}},
+         {"resources",
+          make_mapping(
+              {{"limits", make_mapping({{options.resource, std::to_string(options.amount)}})}})}});
+}
+
+/// Job and runner are one container, which has the GPU.
+Value values_with_gpu(const Pool& pool, const RunnerOptions& options, const std::string& name) {
+    const Value pod = job_template(pool, options);
+    Value spec = *pod.find("spec");
+    for (auto& [key, value] : spec.entries) {
+        if (key.scalar != "containers") continue;
+        Value runner = make_mapping({{"name", "runner"},
+                                     {"image", options.runner_image},
+                                     {"command", std::vector<std::string>{"/home/runner/run.sh"}}});
+        for (const auto& [field, of_job] : value.items.at(0).entries) {
+            if (field.scalar != "name") append(runner, field.scalar, of_job);
+        }
+        value.items = {runner};
+    }
+    if (!options.gate_image.empty()) {
+        append(spec, "initContainers", std::vector{gate_container(options)});
+    }
+    return make_mapping(
+        {{"githubConfigUrl", options.config_url},
+         {"githubConfigSecret", options.secret},
+         {"runnerScaleSetName", name},
+         {"scaleSetLabels", options.labels},
+         {"minRunners", options.min_runners},
+         {"maxRunners", options.max_runners},
+         {"listenerMetrics", listener_metrics()},
+         {"template", make_mapping({{"metadata", *pod.find("metadata")}, {"spec", spec}})}});
 }
 
 Value values_of(const RunnerOptions& options, const std::string& name) {
@@ -186,6 +205,7 @@ Value values_of(const RunnerOptions& options, const std::string& name) {
          {"scaleSetLabels", options.labels},
          {"minRunners", options.min_runners},
          {"maxRunners", options.max_runners},
+         {"listenerMetrics", listener_metrics()},
          {"containerMode", make_mapping({{"type", "kubernetes-novolume"}})},
          {"template",
           make_mapping(
@@ -202,13 +222,20 @@ Result<RunnerFiles> runner_files(const Pool& pool, const RunnerOptions& options)
     const std::string name = options.name.empty() ? pool.name : options.name;
     if (auto checked = check_options(options, name); !checked) return std::move(checked).error();
     RunnerFiles files;
-    files.values = values_of(options, name);
+    files.values =
+        options.runner_holds_gpu ? values_with_gpu(pool, options, name) : values_of(options, name);
     files.warnings = misfits(pool, options);
-    files.objects.push_back(make_mapping(
-        {{"apiVersion", "v1"},
-         {"kind", "ConfigMap"},
-         {"metadata", make_mapping({{"name", name + "-job-template"}})},
-         {"data", make_mapping({{"job.yaml", document::to_yaml(job_template(pool, options))}})}}));
+    if (options.runner_holds_gpu && options.min_runners != 0) {
+        files.warnings.push_back("idle runners hold a GPU each: " +
+                                 counted(options.min_runners, "GPU") + " without work");
+    }
+    if (!options.runner_holds_gpu)
+        files.objects.push_back(make_mapping(
+            {{"apiVersion", "v1"},
+             {"kind", "ConfigMap"},
+             {"metadata", make_mapping({{"name", name + "-job-template"}})},
+             {"data",
+              make_mapping({{"job.yaml", document::to_yaml(job_template(pool, options))}})}}));
     if (!options.cache_claim.empty()) {
         files.objects.push_back(make_mapping(
             {{"apiVersion", "v1"},

@@ -29,7 +29,10 @@ struct RunnerOptions {
     std::string memory_request = "16Gi";
     std::string cache_claim;  // for ccache, sccache and git; empty: lasts as long as the job
     std::string cache_size = "10Gi";
-    std::string gate_image;  // has `aliquot`; empty: no gate in the job's pod
+    /// Jobs run in the runner's own container, which has the GPU, also while it waits. Else they run in pods of their own.
+    bool runner_holds_gpu = false;
+    std::string
+        gate_image;  // has `aliquot`: checks the GPU before such a runner registers; empty: nobody does
 };
 
 /// The ConfigMap of the job pod's template stands beside the values.

@@ -22,7 +22,6 @@ Pool pool(const std::string& type) {
 RunnerOptions options() {
     RunnerOptions made;
     made.config_url = "https://github.com/pytorch/pytorch";
-    made.gate_image = "ghcr.io/aliquot/aliquot:0.1.0";
     made.cache_claim = "ccache";
     return made;
 }
@@ -90,15 +89,41 @@ TEST(RunnerValues, KeepCompilersResultsOnAVolume) {
     EXPECT_EQ(text_at(files->objects.at(1), "spec.resources.requests.storage"), "10Gi");
 }
 
-TEST(RunnerValues, LetNobodyDisruptAJobAndPutTheGateAroundIt) {
+TEST(RunnerValues, LetNobodyDisruptAJob) {
     const auto job = job_template(*runner_files(pool("g4dn.2xlarge"), options()));
     EXPECT_EQ(text_at(job, "metadata.annotations[karpenter.sh/do-not-disrupt]"), "true");
-    EXPECT_EQ(text_at(job, "spec.initContainers.0.command.2"), "before");
-    EXPECT_EQ(text_at(job, "spec.initContainers.0.resources.limits[nvidia.com/gpu]"), "1");
-    auto without = options();
-    without.gate_image.clear();
-    const auto plain = job_template(*runner_files(pool("g4dn.2xlarge"), without));
-    EXPECT_EQ(document::at_path(plain, "spec.initContainers"), nullptr);
+    EXPECT_EQ(text_at(job, "metadata.annotations[cluster-autoscaler.kubernetes.io/safe-to-evict]"),
+              "false");
+}
+
+// The container hooks make fs-init an init container of the pod of a job, and a template's list would take its place.
+TEST(RunnerValues, PutNoInitContainersIntoThePodOfAJob) {
+    const auto job = job_template(*runner_files(pool("g4dn.2xlarge"), options()));
+    EXPECT_EQ(document::at_path(job, "spec.initContainers"), nullptr);
+    auto gated = options();
+    gated.gate_image = "ghcr.io/aliquot/aliquot:0.1.0";
+    const auto no = runner_files(pool("g4dn.2xlarge"), gated);
+    ASSERT_FALSE(no);
+    EXPECT_NE(no.error().message.find("aliquot gate watch"), std::string::npos);
+}
+
+TEST(RunnerValues, OfARunnerThatHoldsTheGpuCheckItBeforeTheRunnerRegisters) {
+    auto holding = options();
+    holding.runner_holds_gpu = true;
+    holding.gate_image = "ghcr.io/aliquot/aliquot:0.1.0";
+    const auto files = runner_files(pool("g4dn.2xlarge"), holding);
+    ASSERT_TRUE(files) << files.error().message;
+    EXPECT_EQ(document::at_path(files->values, "containerMode"), nullptr);
+    const auto& spec = *document::at_path(files->values, "template.spec");
+    EXPECT_EQ(text_at(spec, "containers.0.name"), "runner");
+    EXPECT_EQ(text_at(spec, "containers.0.resources.limits[nvidia.com/gpu]"), "1");
+    EXPECT_EQ(text_at(spec, "initContainers.0.command.2"), "before");
+    EXPECT_EQ(text_at(spec, "initContainers.0.resources.limits[nvidia.com/gpu]"), "1");
+    EXPECT_EQ(text_at(spec, "tolerations.0.key"), "nvidia.com/gpu");
+    EXPECT_TRUE(files->warnings.empty());
+    holding.min_runners = 2;
+    EXPECT_NE(runner_files(pool("g4dn.2xlarge"), holding)->warnings.at(0).find("2 GPUs without"),
+              std::string::npos);
 }
 
 TEST(RunsOn, NeedsAllRequestedLabels) {

@@ -104,13 +104,4 @@ SpotAdvice advise(const SpotJob& job, const SpotMarket& market) {
     return advice;
 }
 
-NoticePlan plan_notice(const std::vector<std::string>& pods, seconds left, seconds reserve) {
-    NoticePlan plan;
-    plan.replace_first = !pods.empty();
-    plan.checkpoint = pods;
-    plan.save_within = std::max(seconds(0), left - reserve);
-    plan.drain_at = plan.save_within;
-    return plan;
-}
-
 }  // namespace aliquot::pools

@@ -74,16 +74,4 @@ struct SpotAdvice {
 /// at random at a constant rate; each loses the work since the last checkpoint.
 SpotAdvice advise(const SpotJob& job, const SpotMarket& market);
 
-/// What a spot node's notice means for the pool, in this order.
-struct NoticePlan {
-    bool replace_first = false;           // ask for a node before the old one goes
-    std::vector<std::string> checkpoint;  // pods that are told to save
-    std::chrono::seconds save_within{};   // what they have for it
-    std::chrono::seconds drain_at{};      // from now: when the node is cordoned and drained
-};
-
-/// A node goes in `left`. Pods get the time but for `reserve`, in which they are ended and their pods made anew.
-NoticePlan plan_notice(const std::vector<std::string>& pods, std::chrono::seconds left,
-                       std::chrono::seconds reserve = std::chrono::seconds(30));
-
 }  // namespace aliquot::pools

@@ -92,14 +92,5 @@ TEST(Spot, ExpectsWhatAPlayedMarketGives) {
     EXPECT_NEAR(advice.best_checkpoint_hours, std::sqrt(2 * 0.02 / 0.3), 1e-9);
 }
 
-TEST(SpotNotice, ReplacesFirstAndLeavesTimeToSave) {
-    const auto plan = plan_notice({"ci/a", "ci/b"}, seconds(120));
-    EXPECT_TRUE(plan.replace_first);
-    EXPECT_EQ(plan.checkpoint.size(), 2U);
-    EXPECT_EQ(plan.save_within, seconds(90));
-    EXPECT_FALSE(plan_notice({}, seconds(120)).replace_first);
-    EXPECT_EQ(plan_notice({"a"}, seconds(10)).save_within, seconds(0));
-}
-
 }  // namespace
 }  // namespace aliquot::pools

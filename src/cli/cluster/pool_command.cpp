@@ -7,8 +7,11 @@
 #include "base/time_text.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/cluster/pool_provider.h"
+#include "cli/cluster/pool_resource.h"
+#include "cli/cluster/pool_spot.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
+#include "cli/files/size_command.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
 #include "document/json.h"
@@ -17,9 +20,9 @@
 #include "document/yaml.h"
 #include "pools/definition.h"
 #include "pools/desired.h"
-#include "pools/observe.h"
 #include "pools/outputs.h"
 #include "pools/read.h"
+#include "pools/reconcile.h"
 #include "pools/spot.h"
 
 namespace aliquot::cli {
@@ -41,14 +44,6 @@ struct PoolOptions {
     bool release = false;
     bool dry_run = false;
 };
-
-kube_client::Resource pool_resource() {
-    return {.group = std::string(pools::kPoolGroup),
-            .version = std::string(pools::kPoolVersion),
-            .plural = std::string(pools::kPoolPlural),
-            .kind = "Pool",
-            .namespaced = false};
-}
 
 /// The pools of a file; empty: it was said what is wrong.
 std::vector<pools::Pool> pools_of_file(Context& context, const std::string& file) {
@@ -114,6 +109,8 @@ void print_desired(Context& context, const PoolOptions& words, const pools::Pool
              {"starting", desired.starting},
              {"busy", desired.busy},
              {"failed", desired.failed},
+             {"sick", desired.sick},
+             {"placeholders", desired.placeholders},
              {"ask", desired.ask},
              {"remove", desired.remove},
              {"parts", document::make_mapping({{"schedule", desired.by_schedule},
@@ -123,9 +120,7 @@ void print_desired(Context& context, const PoolOptions& words, const pools::Pool
                                                {"cooling", desired.cooling}})},
              {"reasons", desired.reasons},
              {"next", or_null(look.next.has_value(), look.next ? rfc3339(*look.next) : "")}});
-        context.out << (words.format == "json" ? document::to_json(value) + "\n"
-                                               : document::to_yaml(value));
-        return;
+        return print_answer(context, value, words.format);
     }
     context.out << pool.name << ": " << counted(desired.nodes, "node") << " wanted, "
                 << desired.present << " there (" << desired.busy << " with pods, "
@@ -141,45 +136,51 @@ void print_desired(Context& context, const PoolOptions& words, const pools::Pool
     if (look.next) context.out << "  next change of a schedule: " << rfc3339(*look.next) << '\n';
 }
 
-void explain_pools(Context& context, const PoolOptions& words, const std::vector<pools::Pool>& all,
-                   const Seen& seen) {
+void explain_pools(Context& context, const PoolOptions& words,
+                   const std::vector<pools::Pool>& all) {
     const auto now = moment_of(context, words);
     if (!now) return;
     for (const pools::Pool& pool : all) {
-        const auto observed = pools::observe(pool, seen.nodes, seen.pods, *now);
         const auto look = pools::look_at(pool.schedules, {}, *now);
-        print_desired(context, words, pool,
-                      pools::decide(pool, look, observed.waiting, observed.nodes, *now), look);
+        print_desired(context, words, pool, pools::decide(pool, look, {}, {}, *now), look);
     }
 }
 
-/// The pool of the cluster; empty: it was said why not.
-std::vector<pools::Pool> pool_of_cluster(Context& context, kube_client::Api& api,
-                                         const PoolOptions& words) {
-    const auto object = api.get(pool_resource(), {.name = words.name}, call_of(words.cluster));
-    if (!object) {
-        fail(context, object.failure());
-        return {};
-    }
+/// The pool of the cluster, with what its schedules remember.
+void explain_pool_of_cluster(Context& context, const PoolOptions& words) {
+    const auto now = moment_of(context, words);
+    const auto connection = now ? connect_cluster(context, words.cluster) : std::nullopt;
+    if (!connection) return;
+    const auto object =
+        connection->api->get(pool_resource(), {.name = words.name}, call_of(words.cluster));
+    if (!object) return fail(context, object.failure());
     const auto value = document::parse_json(object->json);
-    auto read = value ? pools::read_pool(*value) : pools::ReadPools{};
-    for (const auto& problem : read.problems) context.err << "aliquot: " << problem.message << '\n';
-    if (read.pools.empty()) context.exit_code = kFindings;
-    return std::move(read.pools);
+    if (!value) return fail(context, kCouldNotRun, value.error().message);
+    const auto seen = look_at_cluster(context, *connection->api, words.cluster);
+    if (!seen) return;
+    const auto round = pools::look_at_pool(*value, seen->nodes, seen->pods, {}, *now);
+    for (const auto& problem : round.problems) {
+        context.err << "aliquot: " << problem.message << '\n';
+    }
+    if (!round.is_valid) {
+        context.exit_code = kFindings;
+        return;
+    }
+    print_desired(context, words, round.pool, round.desired, round.schedule);
+    for (const Value& condition : document::items_at(*value, {"status", "conditions"})) {
+        if (document::text_at(condition, {"status"}) != "False") continue;
+        context.err << "aliquot: " << document::text_at(condition, {"type"}) << ": "
+                    << document::text_at(condition, {"message"}) << '\n';
+    }
 }
 
 void explain_pool(Context& context, const PoolOptions& words) {
     if (!words.file.empty()) {
         const auto all = pools_of_file(context, words.file);
-        return explain_pools(context, words, all, {});
+        return explain_pools(context, words, all);
     }
     if (words.name.empty()) return fail(context, kUsage, "a pool's name or -f FILE expected");
-    const auto connection = connect_cluster(context, words.cluster);
-    if (!connection) return;
-    const auto all = pool_of_cluster(context, *connection->api, words);
-    if (all.empty()) return;
-    const auto seen = look_at_cluster(context, *connection->api, words.cluster);
-    if (seen) explain_pools(context, words, all, *seen);
+    explain_pool_of_cluster(context, words);
 }
 
 void render_pool(Context& context, const PoolOptions& words) {
@@ -190,7 +191,8 @@ void render_pool(Context& context, const PoolOptions& words) {
             separator = "---\n";
             continue;
         }
-        const auto outputs = pools::outputs_of(pool, words.nodes);
+        const auto outputs =
+            pools::outputs_of(pool, {.nodes = words.nodes, .placeholders = words.nodes});
         for (const Value& object : outputs.objects) {
             context.out << separator << document::to_yaml(object);
             separator = "---\n";
@@ -215,9 +217,10 @@ void apply_pool(Context& context, const PoolOptions& words) {
     const auto known =
         connection->api->get(definitions, {.name = "pools.aliquot.dev"}, call_of(words.cluster));
     if (!known && known.failure().is(kube_client::Reason::kNotFound)) {
-        return fail(
-            context, kCouldNotRun,
-            "the cluster does not know pools yet; run: aliquot pool crd | kubectl apply -f -");
+        return fail(context, kCouldNotRun,
+                    "the cluster does not know pools yet; run: aliquot install --pools, or for the "
+                    "definition "
+                    "alone: aliquot pool crd | kubectl apply -f -");
     }
     const auto stream = document::parse_yaml(input->text);
     for (const Value& object : stream.documents) {
@@ -238,10 +241,7 @@ void list_pools(Context& context, const PoolOptions& words) {
     if (!page) return fail(context, page.failure());
     const auto objects = objects_of(*page);
     if (words.format != "table") {
-        const Value all = document::make_mapping({{"pools", objects}});
-        context.out << (words.format == "json" ? document::to_json(all) + "\n"
-                                               : document::to_yaml(all));
-        return;
+        return print_answer(context, document::make_mapping({{"pools", objects}}), words.format);
     }
     std::vector<Row> rows{{"POOL", "MIN", "MAX", "DESIRED", "NODES", "ENGINE", "WHY"}};
     for (const Value& one : objects) {
@@ -363,6 +363,7 @@ void add_pool_command(command_line::Command& program, Context& context) {
     render->add_option("--nodes", words->nodes, "Nodes that there should be now", "N (0)");
     render->add_flag("--tags", words->tags, "Tags of an Auto Scaling group instead");
     add_pool_provider(*pool, context);
+    add_pool_spot(*pool, context);
     add("crd", "Print the definition of pools", "aliquot pool crd | kubectl apply -f -",
         [](Context& out, const PoolOptions&) {
             out.out << document::to_yaml(pools::pool_definition());

@@ -4,14 +4,17 @@
 #include <ostream>
 
 #include "cli/cluster/cluster_flags.h"
+#include "cli/cluster/pool_resource.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "document/write.h"
+#include "pools/definition.h"
 #include "pools/read.h"
 #include "pools/runner.h"
+#include "pools/runner_metrics.h"
 
 namespace aliquot::cli {
 namespace {
@@ -24,21 +27,30 @@ struct RunnerWords {
     std::string file;
     std::string container = "pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel";
     bool objects = false;
+    std::string pool;
+    std::optional<double> price;
 };
 
-std::optional<pools::RunnerFiles> files_of(Context& context, const RunnerWords& words) {
+/// The one pool of the file; empty: it was said what is wrong.
+std::optional<pools::Pool> pool_of(Context& context, const RunnerWords& words) {
     const auto input = read_input(words.file);
     if (!input) {
         fail(context, kUsage, input.error().message);
         return std::nullopt;
     }
-    const auto read = pools::read_pools(input->text);
+    auto read = pools::read_pools(input->text);
     context.err << pools::text_of(input->name, read.problems);
     if (read.has_errors() || read.pools.size() != 1) {
         fail(context, kUsage, words.file + ": runners need exactly one pool that can be read");
         return std::nullopt;
     }
-    auto files = pools::runner_files(read.pools[0], words.options);
+    return std::move(read.pools[0]);
+}
+
+std::optional<pools::RunnerFiles> files_of(Context& context, const RunnerWords& words) {
+    const auto pool = pool_of(context, words);
+    if (!pool) return std::nullopt;
+    auto files = pools::runner_files(*pool, words.options);
     if (!files) {
         fail(context, kUsage, files.error().message);
         return std::nullopt;
@@ -81,6 +93,49 @@ unsigned number_at(const Value& object, std::string_view path) {
                : static_cast<unsigned>(std::strtoul(value->scalar.c_str(), nullptr, 10));
 }
 
+/// Without a listener nobody hears of jobs. Who may not look at other namespaces is told nothing of it.
+bool look_at_listener(Context& context, kube_client::Api& api, const RunnerWords& words,
+                      pools::RunnerFigures& figures) {
+    const auto listeners =
+        api.list(kube_client::resources::pods(),
+                 {.label_selector = "app.kubernetes.io/component=runner-scale-set-listener,"
+                                    "actions.github.com/scale-set-name=" +
+                                    words.options.name},
+                 call_of(words.cluster));
+    if (!listeners) {
+        if (listeners.failure().is(kube_client::Reason::kForbidden)) return true;
+        fail(context, listeners.failure());
+        return false;
+    }
+    figures.listens = false;
+    for (const auto& item : listeners->items) {
+        if (kube_client::string_at(item.json, "/status/phase") == "Running") figures.listens = true;
+    }
+    return true;
+}
+
+/// What the pool of that name has, as the controller last told it.
+bool look_at_nodes(Context& context, kube_client::Api& api, const RunnerWords& words,
+                   pools::RunnerFigures& figures) {
+    figures.nodes_at_most = ~0U;
+    const std::string& name = words.pool.empty() ? words.options.name : words.pool;
+    const auto object = api.get(pool_resource(), {.name = name}, call_of(words.cluster));
+    if (!object) {
+        const auto& failure = object.failure();
+        const bool absent = failure.is(kube_client::Reason::kNotFound) ||
+                            failure.is(kube_client::Reason::kForbidden);
+        if (absent && words.pool.empty()) return true;
+        fail(context, failure);
+        return false;
+    }
+    const auto pool = document::parse_json(object->json);
+    if (!pool) return true;
+    figures.nodes = number_at(*pool, "status.nodes");
+    figures.nodes_starting = number_at(*pool, "status.starting");
+    figures.nodes_at_most = number_at(*pool, "spec.max");
+    return true;
+}
+
 void explain_runners(Context& context, const RunnerWords& words) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return;
@@ -104,8 +159,10 @@ void explain_runners(Context& context, const RunnerWords& words) {
                                  .max_runners = number_at(*set, "spec.maxRunners"),
                                  .pods_failed = number_at(*set, "status.failedEphemeralRunners")};
     for (const auto& item : pods->items) {
+        // Runner pods are NAME-xxxxx-runner-xxxxx, those of jobs have "-workflow" behind that.
         const auto pod = document::parse_json(item.json);
-        if (!pod || document::text_at(*pod, {"status", "phase"}) != "Pending" ||
+        if (!item.name.starts_with(words.options.name + "-") || !pod ||
+            document::text_at(*pod, {"status", "phase"}) != "Pending" ||
             !document::text_at(*pod, {"spec", "nodeName"}).empty()) {
             continue;
         }
@@ -113,7 +170,8 @@ void explain_runners(Context& context, const RunnerWords& words) {
         if (figures.pending_reason.empty()) figures.pending_reason = scheduling_message(*pod);
     }
     figures.assigned = std::max(figures.assigned, figures.running + figures.pods_pending);
-    figures.nodes_at_most = ~0U;  // what the pool has is told by aliquot pool explain
+    if (!look_at_listener(context, api, words, figures)) return;
+    if (!look_at_nodes(context, api, words, figures)) return;
     for (const std::string& why : pools::explain_waiting(figures)) context.out << why << '\n';
 }
 
@@ -142,10 +200,42 @@ void add_values_options(command_line::Command& command, RunnerWords& words) {
     command.add_option("--memory-limit", options.memory_limit, "and limit", "AMOUNT (32Gi)");
     command.add_option("--cache-claim", options.cache_claim,
                        "Claim for ccache, sccache and git; default: gone with the job", "NAME");
+    command.add_flag("--runner-holds-gpu", options.runner_holds_gpu,
+                     "Jobs run in the runner's container, which has the GPU, instead of pods of "
+                     "their own");
     command.add_option("--gate-image", options.gate_image,
-                       "Image with aliquot: the clean-GPU gate before each job", "IMAGE");
+                       "Image with aliquot: a runner that holds a GPU registers only when it is "
+                       "clean; for pods of jobs see aliquot gate watch",
+                       "IMAGE");
     command.add_flag("--objects", words.objects,
                      "Print the job pod's template and the claim, for kubectl, instead");
+}
+
+void print_rules(Context& context, const RunnerWords& words) {
+    const auto pool = pool_of(context, words);
+    if (!pool) return;
+    const auto rules = pools::runner_rules(*pool, words.options, words.price);
+    if (!rules) return fail(context, kUsage, rules.error().message);
+    context.out << document::to_yaml(*rules);
+}
+
+void add_rules(command_line::Command& runner, const std::shared_ptr<RunnerWords>& words,
+               Context& context) {
+    command_line::Command* rules = runner.add_subcommand(
+        "rules",
+        "Print Prometheus rules: how long jobs of a workflow wait and run, and what they cost");
+    rules->footer("aliquot runner rules pool.yaml | kubectl apply -n monitoring -f -");
+    rules->add_option("POOL", words->file, "Pool file; - is standard input", " ")->required();
+    rules->add_option("--name", words->options.name, "Of the scale set; default: the pool's",
+                      "NAME");
+    rules->add_option("--resource", words->options.resource, "What a job gets of a GPU",
+                      "RESOURCE (nvidia.com/gpu)");
+    rules->add_option("--count", words->options.amount, "How many of it", "N (1)")->range(1U, 16U);
+    rules
+        ->add_option("--price", words->price, "USD an hour of a node; default: its list price",
+                     "USD")
+        ->range(0.0, 10'000.0);
+    rules->callback([words, &context] { print_rules(context, *words); });
 }
 
 }  // namespace
@@ -175,7 +265,10 @@ void add_runner_command(command_line::Command& program, Context& context) {
     explain->add_option("NAME", words->options.name, "Of the scale set", " ")->required();
     add_cluster_flags(*explain, words->cluster);
     add_namespace_flag(*explain, words->cluster, "Namespace of the scale set");
+    explain->add_option("--pool", words->pool, "Its pool; default: the one of the same name",
+                        "POOL");
     explain->callback([words, &context] { explain_runners(context, *words); });
+    add_rules(*runner, words, context);
     command_line::Command* workflow = runner->add_subcommand(
         "workflow", "Print a workflow that shows whether jobs have their GPU");
     workflow->footer("aliquot runner workflow > .github/workflows/gpu.yaml");

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot gate: between two jobs, is a GPU as the next one should find it?
+#include "cli/host/gate_command.h"
+
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
 #include <unistd.h>
 
-#include <array>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "base/sentence.h"
-#include "cli/cluster/cluster_flags.h"
 #include "cli/commands.h"
-#include "cli/host/driver_choice.h"
+#include "cli/files/size_command.h"
 #include "command_line/command.h"
-#include "document/json.h"
+#include "document/build.h"
 #include "gate/observe.h"
 #include "gate/record.h"
 #include "gate/run.h"
-#include "k8s/memory_amount.h"
-#include "kube_client/event_recorder.h"
 #include "nvml/driver.h"
 #include "nvml/meters.h"
 #include "os/replace_file.h"
@@ -25,48 +24,6 @@
 
 namespace aliquot::cli {
 namespace {
-
-constexpr const char* kGateTaint = "aliquot.dev/gpu-gate";
-
-struct GateOptions {
-    DriverChoice driver;
-    ClusterOptions cluster;
-    std::vector<std::string> gpus;
-    std::string record = "/run/aliquot/gate.json";
-    std::string memory = "200Mi";
-    unsigned settle_ms = 2'000;
-    unsigned deadline_ms = 5'000;
-    bool end_orphans = false;
-    bool keep_going = false;
-    std::string quarantine;  // the node; empty: nobody is told
-    std::string format = "text";
-};
-
-/// A driver tells pids of the host: in another pid namespace they are other programs.
-bool sees_host_pids() {
-    constexpr std::string_view kInitial = "pid:[4026531836]";
-    std::error_code problem;
-    return std::filesystem::read_symlink("/proc/self/ns/pid", problem) == kInitial;
-}
-
-std::optional<gate::RunOptions> run_options(Context& context, const GateOptions& words) {
-    if (words.end_orphans && words.driver.node_state.empty() && !sees_host_pids()) {
-        fail(context, kCouldNotRun,
-             "--end-orphans: the processes of the host are not seen from here; run it on the host, "
-             "or "
-             "in a pod with hostPID: true");
-        return std::nullopt;
-    }
-    const auto memory = k8s::parse_bytes(words.memory);
-    if (!memory) {
-        fail(context, kUsage, "--memory: " + memory.error().message);
-        return std::nullopt;
-    }
-    return gate::RunOptions{
-        .rules = {.memory_bytes = *memory},
-        .orphans = words.end_orphans ? gate::Orphans::kEnd : gate::Orphans::kLeave,
-        .settle = std::chrono::milliseconds(words.settle_ms)};
-}
 
 Result<gate::Verdict> look(const GateOptions& words, const gate::NodeState* base,
                            const gate::RunOptions& options) {
@@ -94,20 +51,20 @@ Result<gate::Verdict> look(const GateOptions& words, const gate::NodeState* base
 }
 
 void print_verdict(Context& context, const GateOptions& words, const gate::Verdict& verdict) {
-    if (words.format == "json") {
+    if (words.format != "text") {
         const auto one = [](const gate::Leftover& leftover) {
             return document::make_mapping({{"kind", to_text(leftover.kind)},
                                            {"gpu", leftover.gpu},
                                            {"uuid", leftover.uuid},
                                            {"message", leftover.message}});
         };
-        context.out << document::to_json(document::make_mapping(
-                           {{"clean", verdict.leftovers.empty()},
-                            {"gpus", verdict.state.size()},
-                            {"leftovers", document::make_sequence(verdict.leftovers, one)},
-                            {"ended", verdict.ended}}))
-                    << '\n';
-        return;
+        return print_answer(
+            context,
+            document::make_mapping({{"clean", verdict.leftovers.empty()},
+                                    {"gpus", verdict.state.size()},
+                                    {"leftovers", document::make_sequence(verdict.leftovers, one)},
+                                    {"ended", verdict.ended}}),
+            words.format);
     }
     for (const auto pid : verdict.ended) context.out << "ended process " << pid << '\n';
     for (const auto& one : verdict.leftovers) context.out << one.message << '\n';
@@ -116,45 +73,11 @@ void print_verdict(Context& context, const GateOptions& words, const gate::Verdi
     }
 }
 
-/// Keeps pods off the node and says why. False: the cluster did not take it.
-bool quarantine(Context& context, const GateOptions& words, const gate::Verdict& verdict) {
-    const auto connection = connect_cluster(context, words.cluster);
-    if (!connection) return false;
-    const std::string patch = document::to_json_line(document::make_mapping(
-        {{"spec",
-          document::make_mapping(
-              {{"taints",
-                std::vector{document::make_mapping(
-                    {{"key", kGateTaint}, {"value", "dirty"}, {"effect", "NoSchedule"}})}}})}}));
-    const auto patched = connection->api->patch(
-        kube_client::resources::nodes(), {"", words.quarantine}, patch,
-        {.kind = kube_client::PatchKind::kStrategic, .write = {.call = call_of(words.cluster)}});
-    if (!patched) {
-        fail(context, patched.failure());
-        return false;
-    }
-    constexpr std::size_t kNoteBytes = 900;
-    const std::string note = listed(verdict.leftovers, &gate::Leftover::message, "; ") +
-                             "; when it is clean again: kubectl taint node " + words.quarantine +
-                             " " + kGateTaint + "-";
-    kube_client::EventRecorder events(
-        *connection->api, {.controller = "aliquot.dev/gate", .instance = words.quarantine});
-    events.record({.regarding = {.api_version = "v1", .kind = "Node", .name = words.quarantine},
-                   .warning = true,
-                   .reason = "GpuNotClean",
-                   .action = "Quarantine",
-                   .note = one_line(note, kNoteBytes)});
-    (void)events.flush(std::chrono::seconds(5));
-    context.err << "aliquot: node " << words.quarantine << " is tainted " << kGateTaint
-                << "=dirty:NoSchedule\n";
-    return true;
-}
-
 void finish(Context& context, const GateOptions& words, const gate::Verdict& verdict) {
     print_verdict(context, words, verdict);
     if (verdict.leftovers.empty()) return;
     context.exit_code = words.keep_going ? kOk : kFindings;
-    if (!words.quarantine.empty() && !quarantine(context, words, verdict)) {
+    if (!words.quarantine.empty() && !quarantine(context, words, verdict.leftovers)) {
         context.exit_code = kCouldNotRun;
     }
 }
@@ -201,20 +124,10 @@ command_line::Command* add_phase(command_line::Command& gate, const char* name, 
     command->add_option("--record", words.record,
                         "Where 'before' writes what 'after' compares with",
                         "FILE (/run/aliquot/gate.json)");
-    command->add_option("--memory", words.memory, "So much memory of a GPU is nobody's",
-                        "AMOUNT (200Mi)");
-    command
-        ->add_option("--settle", words.settle_ms, "How long memory may take to be freed",
-                     "MS (2000)")
-        ->range(0U, 60'000U);
-    command->add_flag("--end-orphans", words.end_orphans,
-                      "End processes that are left on the GPUs: SIGTERM, after a second SIGKILL");
-    command->add_option("--quarantine", words.quarantine,
-                        "Taint this node and write an Event when something is left over", "NODE");
+    add_gate_options(*command, words);
     command->add_flag("--keep-going", words.keep_going,
                       "Exit code 0 also then: the failure of a job's hook fails the job");
-    command->add_option("-o,--output", words.format, "Output format", "FORMAT (text, json)")
-        ->one_of({"text", "json"});
+    add_format(*command, words.format);
     add_cluster_flags(*command, words.cluster);
     return command;
 }
@@ -232,7 +145,8 @@ void add_gate_command(command_line::Command& program, Context& context) {
     gate->footer(
         "aliquot gate before\n"
         "aliquot gate after --end-orphans --quarantine gpu-1\n"
-        "aliquot gate after --gpu 0 -o json");
+        "aliquot gate after --gpu 0 -o json\n"
+        "aliquot gate watch --end-orphans --quarantine gpu-1");
     auto words = std::make_shared<GateOptions>();
     command_line::Command* first =
         add_phase(*gate, "before", "Check before a job, and write down how its GPUs are", *words);
@@ -242,6 +156,7 @@ void add_gate_command(command_line::Command& program, Context& context) {
         add_phase(*gate, "after", "Check after a job against what 'before' wrote down", *words);
     second->footer("aliquot gate after --end-orphans --keep-going --quarantine gpu-1");
     second->callback([words, &context] { after_job(context, *words); });
+    add_gate_watch(*gate, words, context);
 }
 
 }  // namespace aliquot::cli

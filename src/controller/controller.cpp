@@ -115,6 +115,7 @@ private:
     kube_client::Informer configuration_;
     kube_client::Elector elector_;
     std::unique_ptr<PodPlacement> placement_;  // null: pods are not placed
+    std::unique_ptr<PoolRole> pools_;          // null: pools are not tended
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
@@ -139,6 +140,7 @@ Controller::Running::Running(const Options& options, Dependencies dependencies)
                     [this] {
                         wake();
                         if (placement_ != nullptr) placement_->wake();
+                        if (pools_ != nullptr) pools_->wake();
                     },
                 .stopped = [this] { const std::scoped_lock none_writes(writing_); }}) {}
 
@@ -146,6 +148,7 @@ Controller::Running::Running(const Options& options, Dependencies dependencies)
 Controller::Running::~Running() {
     draining_ = true;
     if (placement_ != nullptr) placement_->stop();
+    if (pools_ != nullptr) pools_->stop();
     keeper_ = {};
     candidate_ = {};
 }
@@ -203,9 +206,10 @@ Result<Done> Controller::Running::listen() {
             {"/readyz", "whether it can review", [this](const Request&) { return readiness(); }},
             {"/metrics", "for Prometheus",
              [this](const Request&) {
-                 return http::Response{
-                     .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                     .body = counters_.text(gauges()) + (placement_ ? placement_->metrics() : "")};
+                 return http::Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                       .body = counters_.text(gauges()) +
+                                               (placement_ ? placement_->metrics() : "") +
+                                               (pools_ ? pools_->metrics() : "")};
              }},
         }));
     if (!plain) return std::move(plain).error();
@@ -219,6 +223,10 @@ Result<Done> Controller::Running::start() {
             PodPlacement::Dependencies{.api = world_.api, .elector = elector_, .now = world_.now},
             options_.placement);
     }
+    if (options_.pools.enabled) {
+        pools_ = std::make_unique<PoolRole>(
+            PoolWorld{.api = world_.api, .elector = elector_, .now = world_.now}, options_.pools);
+    }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {
         auto page = ClusterPage::serve(options_.page, world_.api);
@@ -226,6 +234,7 @@ Result<Done> Controller::Running::start() {
         page_ = *std::move(page);
     }
     if (placement_ != nullptr) placement_->start();
+    if (pools_ != nullptr) pools_->start();
     nodes_.start();
     secret_.start();
     configuration_.start();

@@ -87,6 +87,8 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
                  "and only as PodDisruptionBudgets allow");
     app.add_option("--placement-preemption-least-run", texts.least_run,
                    "how long a pod runs before it may be evicted for that", "DURATION (10m)");
+    app.add_flag("--pools", options.pools.enabled,
+                 "tend Pools: write what their autoscalers read, see aliquot pool --help");
     app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid",
                    "DURATION (8760h)");
     app.add_option("--certificate-lifetime", texts.certificate,
@@ -170,6 +172,7 @@ void finish(const DurationTexts& texts, Options& options) {
         const auto known = http::check_address(*address);
         if (!known) throw command_line::UsageError(flag, known.error().message);
     }
+    options.pools.name_space = options.namespace_name;
     const PageOptions& page = options.page;
     if (page.listen != "off" && page.agents.empty() && page.agents_service.empty()) {
         throw command_line::UsageError("--page-listen",

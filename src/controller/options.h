@@ -12,6 +12,7 @@
 #include "controller/cluster_page.h"
 #include "controller/credentials.h"
 #include "controller/pod_placement.h"
+#include "controller/pool_role.h"
 
 namespace aliquot::controller {
 
@@ -34,6 +35,7 @@ struct Options {
     /// How long a leader that is gone is waited for; renewed after two thirds at the latest.
     std::chrono::seconds lease_duration{15};
     PlacementOptions placement;
+    PoolOptions pools;
     PageOptions page;
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;

@@ -13,6 +13,7 @@ extern const std::string_view kAgentTemplate;
 extern const std::string_view kControllerTemplate;
 extern const std::string_view kMetricsTemplate;
 extern const std::string_view kNetworkTemplate;
+extern const std::string_view kPoolsTemplate;
 extern const std::string_view kCleanUpTemplate;
 extern const std::string_view kPrometheusRuleText;  // deploy/monitoring/prometheus-rule.yaml
 

@@ -94,7 +94,7 @@ Meaning meaning_of(const Values& values) {
     const auto or_else = [](const std::string& own, std::string_view other) {
         return own.empty() ? std::string(other) : own;
     };
-    const bool privileged = values.gpu_access == GpuAccess::kPrivileged;
+    const bool placed = values.webhook && values.placement;
     Meaning made;
     made.switches = {
         {"namespace", true},
@@ -113,14 +113,15 @@ Meaning meaning_of(const Values& values) {
         {"mig", values.mig},
         {"mps", values.mps},
         {"administers", values.mig || values.mps},
-        {"privileged", privileged},
+        {"privileged", values.gpu_access == GpuAccess::kPrivileged},
         {"webhook", values.webhook},
-        {"placement", values.webhook && values.placement},
-        {"placement_preemption", values.webhook && values.placement && values.placement_preemption},
-        {"controller_monitor",
-         values.webhook && values.placement && (values.service_monitor || values.pod_monitor)},
-        {"controller_args", !values.webhook_client_ca.empty() || values.placement},
-        {"placement_policy", values.webhook && values.placement && values.own_node_policy},
+        {"placement", placed},
+        {"placement_preemption", placed && values.placement_preemption},
+        {"controller_monitor", placed && (values.service_monitor || values.pod_monitor)},
+        {"pools", values.webhook && values.pools},
+        {"pools_policy", values.webhook && values.pools && values.own_node_policy},
+        {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools},
+        {"placement_policy", placed && values.own_node_policy},
         {"service_monitor", values.service_monitor},
         {"pod_monitor", values.pod_monitor},
         {"network_policy", values.network_policy},
@@ -188,7 +189,11 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
             {"controller_monitor",
              "and .Values.controller.enabled .Values.placement (or "
              ".Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},
-            {"controller_args", "or .Values.controller.clientCA .Values.placement"},
+            {"pools", "and .Values.controller.enabled .Values.pools"},
+            {"pools_policy",
+             "and .Values.controller.enabled .Values.pools .Values.ownNodePolicy "
+             "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
+            {"controller_args", "or .Values.controller.clientCA .Values.placement .Values.pools"},
             {"placement_policy",
              "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
              "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},

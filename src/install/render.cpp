@@ -53,13 +53,14 @@ struct Template {
 };
 
 // In the order of application.
-const std::array<Template, 7>& templates() {
-    static const std::array<Template, 7> kAll{Template{"namespace.yaml", kNamespaceTemplate},
+const std::array<Template, 8>& templates() {
+    static const std::array<Template, 8> kAll{Template{"namespace.yaml", kNamespaceTemplate},
                                               Template{"agent-access.yaml", kAgentAccessTemplate},
                                               Template{"config.yaml", kConfigTemplate},
                                               Template{"network.yaml", kNetworkTemplate},
                                               Template{"agent.yaml", kAgentTemplate},
                                               Template{"metrics.yaml", kMetricsTemplate},
+                                              Template{"pools.yaml", kPoolsTemplate},
                                               Template{"controller.yaml", kControllerTemplate}};
     return kAll;
 }

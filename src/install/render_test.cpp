@@ -6,7 +6,9 @@
 #include <map>
 #include <set>
 
+#include "document/json.h"
 #include "install/rendered.h"
+#include "pools/definition.h"
 
 namespace aliquot::install {
 namespace {
@@ -247,6 +249,20 @@ TEST(Render, PlacementIsAWebhookOfItsOwnForNamespacesThatAskForIt) {
     };
     EXPECT_FALSE(may_evict(values));
     EXPECT_TRUE(may_evict({.placement = true, .placement_preemption = true}));
+}
+
+TEST(Render, PoolsComeWithTheirDefinitionAndTheRightsToTendThem) {
+    EXPECT_FALSE(check({.webhook = false, .pools = true}));
+    EXPECT_EQ(find(render({}), "CustomResourceDefinition", "pools.aliquot.dev"), nullptr);
+    const auto all = render({.pools = true});
+    const auto* const made = find(all, "CustomResourceDefinition", "pools.aliquot.dev");
+    ASSERT_NE(made, nullptr);
+    // What `aliquot pool crd` prints.
+    EXPECT_EQ(to_json(*made), document::to_json(pools::pool_definition()));
+    const std::string may = to_json(*find(all, "ClusterRole", "aliquot-controller"));
+    EXPECT_TRUE(may.contains("pools/status") && may.contains("nodepools"));
+    const std::string runs = to_json(*find(all, "Deployment", "aliquot-controller"));
+    EXPECT_TRUE(runs.contains("\"--pools\""));
 }
 
 TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {

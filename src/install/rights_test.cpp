@@ -20,7 +20,8 @@ Values all_options() {
             .mig_drain = "evict",
             .labels = "nodefeature",
             .placement = true,
-            .placement_preemption = true};
+            .placement_preemption = true,
+            .pools = true};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {

@@ -62,6 +62,8 @@ Result<Done> check_one_of(const std::string& what, std::string_view word,
 Result<Done> check_words(const Values& values) {
     if (values.placement && !values.webhook)
         return wrong("placement", "without the webhook", "both, or neither");
+    if (values.pools && !values.webhook)
+        return wrong("pools", "without the webhook", "both, or neither");
     if (values.placement_preemption && !values.placement)
         return wrong("placement preemption", "without placement", "both, or neither");
     for (const auto& done :

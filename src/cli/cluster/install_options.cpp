@@ -110,6 +110,10 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
     command.add_flag("--placement-preemption", values.placement_preemption,
                      "Evict pods of a lower priority for one that has no place on any GPU; with "
                      "--placement");
+    command
+        .add_flag("--pools", values.pools,
+                  "Tend Pools of GPU nodes: see aliquot pool --help; their definition is made, too")
+        ->excludes("--no-webhook");
     command.add_flag("--service-monitor", values.service_monitor,
                      "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")

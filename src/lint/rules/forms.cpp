@@ -11,6 +11,7 @@
 #include "lint/kept.h"
 #include "lint/rules/form_values.h"
 #include "lint/words.h"
+#include "syntax/written_objects.h"
 
 namespace aliquot::lint {
 namespace {
@@ -314,6 +315,24 @@ private:
     Report& report_;
 };
 
+/// Resources of Terraform and sources of Packer: the forms "hcl resource aws_eks_node_group" and "hcl variable".
+void check_blocks(const File& file, bool whole, Report& report) {
+    const Object object;
+    for (const Block& block : file.blocks) {
+        if (block.language != Language::kHcl) continue;
+        for (const syntax::HclBlock& one : syntax::read_hcl_blocks(block)) {
+            const FormNode* form = find_form("hcl " + one.type);
+            if (!one.labels.empty()) {
+                const FormNode* own = find_form("hcl " + one.type + ' ' + one.labels.front());
+                if (own != nullptr) form = own;
+            }
+            if (form == nullptr) continue;
+            FormCheck(object, whole, whole, false, report)
+                .check(*form, one.body, one.labels.empty() ? one.type : one.labels.front(), 0);
+        }
+    }
+}
+
 }  // namespace
 
 void check_forms(const File& file, const Set& set, const Facts*, Report& report) {
@@ -326,6 +345,7 @@ void check_forms(const File& file, const Set& set, const Facts*, Report& report)
         FormCheck(object, object.role != Role::kPatch && whole, true, selected, report)
             .check(*form, *object.node, "", 0);
     }
+    check_blocks(file, whole, report);
     const FormNode* pod_form = find_form("pod");
     if (pod_form == nullptr) return;
     for (const PodSpec& pod : file.pods) {

@@ -13,4 +13,6 @@ resource "aws_eks_node_group" "gpu" {
     value  = "present"
     effect = "NO_SCHEDULE"
   }
+  node_role_arn = aws_iam_role.node.arn
+  subnet_ids    = var.subnet_ids
 }

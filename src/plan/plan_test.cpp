@@ -210,7 +210,7 @@ TEST(CardPlan, OfEveryKnownModelIsSound) {
     }
 }
 
-TEST(SeedPlan, OfAnA2ForSpeechBothWays) {
+TEST(UsePlan, OfAnA2ForSpeechBothWays) {
     const Request asked = request({"a2"}, R"(
 - {name: kokoro, memory: 2Gi, bursty: true, duty: 15}
 - {name: faster-whisper, memory: 5Gi, bursty: true, duty: 20}
@@ -229,7 +229,7 @@ TEST(SeedPlan, OfAnA2ForSpeechBothWays) {
     expect_sound(asked, plan);
 }
 
-TEST(SeedPlan, OfHomeLabCards) {
+TEST(UsePlan, OfHomeLabCards) {
     const Request old =
         request({"gtx-1070"}, "- {name: cat-watcher, replicas: 2, memory: 3.5Gi}\n");
     const Plan on_old = make_plan(old);
@@ -249,7 +249,7 @@ TEST(SeedPlan, OfHomeLabCards) {
     expect_sound(eight, on_new);
 }
 
-TEST(SeedPlan, OfAnA100ForVisionIsCutByTheHardware) {
+TEST(UsePlan, OfAnA100ForVisionIsCutByTheHardware) {
     const Request asked = request({"a100-80"}, R"(
 - {name: yolo, replicas: 4, memory: 8Gi, duty: 10}
 - {name: yolo-large, replicas: 1, memory: 18Gi, duty: 25}
@@ -269,7 +269,7 @@ TEST(SeedPlan, OfAnA100ForVisionIsCutByTheHardware) {
     expect_sound(asked, plan);
 }
 
-TEST(SeedPlan, OfTrainingJobsIsExclusiveWithAQueue) {
+TEST(UsePlan, OfTrainingJobsIsExclusiveWithAQueue) {
     const Request asked = request({"2x v100"}, "- {name: ml-task, kind: training, replicas: 3}\n");
     const Plan plan = make_plan(asked);
     EXPECT_TRUE(plan.unplaced.empty());
@@ -279,7 +279,7 @@ TEST(SeedPlan, OfTrainingJobsIsExclusiveWithAQueue) {
     expect_sound(asked, plan);
 }
 
-TEST(SeedPlan, OfCiOnAT4SharesAndNeverExceedsTheMachine) {
+TEST(UsePlan, OfCiOnAT4SharesAndNeverExceedsTheMachine) {
     Request asked = request({},
                             "- {name: ci, kind: ci, replicas: 3, memory: 4Gi, cpu: 4, "
                             "host_memory: 16Gi}\n");

@@ -3,7 +3,7 @@
 """console_test.py BUILD PAGE.md [--update]: runs every console block of a page and compares what it prints with what the
 page says; --update writes what it prints into the page instead.
 
-A block is run in a shell that all blocks of the page share, in a folder that has examples/ and deploy/ and nothing else, with
+A block is run in a shell that all blocks of the page share, in a folder that has clients/, deploy/, docs/ and examples/ and nothing else, with
 our programs on the PATH and a /tmp, /run and /var/lib of its own (77: not possible here). In front of a block a comment can say
 
   <!-- not run: REASON -->     it needs something that a machine of the tests has not
@@ -138,7 +138,7 @@ def run_page(page, blocks, folder, build, update):
     work = folder / "work"
     (folder / "home").mkdir()
     work.mkdir()
-    for name in ("examples", "deploy", "docs"):
+    for name in ("clients", "deploy", "docs", "examples"):
         (work / name).symlink_to(ROOT / name)
     shell = Shell(work, environment)
     wrong = 0

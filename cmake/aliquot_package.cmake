@@ -26,13 +26,15 @@ endfunction()
 install(TARGETS aliquot-guard LIBRARY DESTINATION ${home}/lib COMPONENT guard)
 install(TARGETS aliquot-agent RUNTIME DESTINATION ${home}/bin COMPONENT agent)
 aliquot_linked(agent aliquot-agent aliquot-agent)
-install(TARGETS aliquot aliquot-placement aliquot-fleet aliquot-controller aliquot-probe aliquot-cuda-sample
+install(TARGETS aliquot aliquot-placement aliquot-fleet aliquot-controller aliquot-probe aliquot-vision aliquot-cuda-sample
   RUNTIME DESTINATION ${home}/bin COMPONENT aliquot)
 install(TARGETS nvidia-smi nvidia-cuda-mps-control RUNTIME DESTINATION ${home}/sim COMPONENT aliquot)
 install(TARGETS nvidia-ml cuda-driver LIBRARY DESTINATION ${home}/sim COMPONENT aliquot)
+install(TARGETS onnxruntime-simulated LIBRARY DESTINATION ${home}/sim/onnxruntime COMPONENT aliquot)
 foreach(name IN ITEMS aliquot kubectl-aliquot)
   aliquot_linked(aliquot aliquot ${name})
 endforeach()
+aliquot_linked(aliquot aliquot-vision aliquot-vision)
 
 # Written by the programs themselves. The pages of commands that another program carries out come from that one.
 set(manual ${CMAKE_BINARY_DIR}/manual)
@@ -111,7 +113,7 @@ include(CPack)
 
 # All that is installed, for a build that wants no tests.
 add_custom_target(installed DEPENDS manual aliquot aliquot-agent aliquot-controller aliquot-cuda-sample aliquot-fleet aliquot-guard
-  aliquot-placement aliquot-probe cuda-driver nvidia-cuda-mps-control nvidia-ml nvidia-smi)
+  aliquot-placement aliquot-probe aliquot-vision cuda-driver nvidia-cuda-mps-control nvidia-ml nvidia-smi onnxruntime-simulated)
 add_custom_target(deb
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/packages
   COMMAND ${CMAKE_CPACK_COMMAND} -G DEB --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake

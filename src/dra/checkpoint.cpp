@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dra/checkpoint.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -21,6 +25,7 @@ using document::Value;
 
 constexpr std::string_view kFormat = "aliquot-claim 1 ";
 constexpr std::string_view kEnding = ".claim";
+constexpr std::string_view kChanges = "/changes";
 constexpr std::size_t kMostBytes = 256U << 10U;
 constexpr std::size_t kLongestUid = 64;
 constexpr std::array<std::string_view, 3> kKinds{"gpu", "share", "mig"};
@@ -156,16 +161,36 @@ std::string Checkpoint::file_of(const std::string& uid) const {
     return directory_ + "/" + uid + std::string(kEnding);
 }
 
-std::optional<os::FileStatus::Identity> Checkpoint::identity() const {
+std::optional<Checkpoint::Mark> Checkpoint::mark() const {
     const auto status = root_.status(directory_);
-    return status ? std::optional(status->identity) : std::nullopt;
+    const Descriptor file(
+        ::open(root_.resolve(directory_ + std::string(kChanges)).c_str(), O_RDONLY | O_CLOEXEC));
+    Mark mark;
+    if (!status || !file) return std::nullopt;
+    if (::pread(file.get(), &mark.changes, sizeof mark.changes, 0) != sizeof mark.changes)
+        return std::nullopt;
+    mark.directory = status->identity;
+    return mark;
+}
+
+/// Before the change: who is killed in between has only made others read again. One write of eight bytes, so never
+/// half a number.
+void Checkpoint::count_change() const {
+    const Descriptor file(::open(root_.resolve(directory_ + std::string(kChanges)).c_str(),
+                                 O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    std::uint64_t changes = 0;
+    if (!file || ::pread(file.get(), &changes, sizeof changes, 0) < 0) return;
+    ++changes;
+    if (::pwrite(file.get(), &changes, sizeof changes, 0) != sizeof changes) {
+        (void)::ftruncate(file.get(), 0);  // nobody trusts what he remembers
+    }
 }
 
 const PreparedClaims& Checkpoint::claims() {
-    const auto now = identity();
+    const auto now = mark();
     if (!now || now != read_at_) {
         read_all();
-        read_at_ = identity();
+        read_at_ = mark();
     }
     return claims_;
 }
@@ -194,21 +219,23 @@ void Checkpoint::read_all() {
 }
 
 Result<Done> Checkpoint::put(const PreparedClaim& claim) {
-    const auto before = identity();
+    const auto before = mark();
+    count_change();
     constexpr std::uint32_t kMode = 0600;
     auto written = root_.write_atomically(file_of(claim.claim.uid), to_text(claim), kMode);
     if (!written) return std::move(written).error().during("note a claim");
     claims_.insert_or_assign(claim.claim.uid, claim);
-    if (before == read_at_) read_at_ = identity();
+    if (before == read_at_) read_at_ = mark();
     return Done{};
 }
 
 Result<Done> Checkpoint::erase(const std::string& uid) {
-    const auto before = identity();
+    const auto before = mark();
+    count_change();
     auto removed = root_.remove(file_of(uid));
     if (!removed) return std::move(removed).error().during("forget a claim");
     claims_.erase(uid);
-    if (before == read_at_) read_at_ = identity();
+    if (before == read_at_) read_at_ = mark();
     return Done{};
 }
 

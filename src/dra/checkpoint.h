@@ -19,7 +19,7 @@ std::string to_text(const PreparedClaim& claim);
 Result<PreparedClaim> parse_prepared_claim(std::string_view text);
 
 /// The claims of this node on disk, a file for each: <directory>/<uid>.claim. Reads them again when another
-/// instance of the driver has written. Not thread-safe.
+/// instance of the driver has written. Not thread-safe; instances exclude each other by a lock that is not its own.
 class Checkpoint {
 public:
     /// directory   host path; root must outlive this
@@ -35,13 +35,21 @@ public:
 
 private:
     [[nodiscard]] std::string file_of(const std::string& uid) const;
-    [[nodiscard]] std::optional<os::FileStatus::Identity> identity() const;
+    /// What tells that another has written. A time of change alone does not: its clock stands still for milliseconds.
+    struct Mark {
+        std::uint64_t changes = 0;  // counted by all writers
+        os::FileStatus::Identity directory;
+        friend bool operator==(const Mark&, const Mark&) = default;
+    };
+    /// None: it cannot be told.
+    [[nodiscard]] std::optional<Mark> mark() const;
+    void count_change() const;
     void read_all();
 
     const os::Root& root_;
     const std::string directory_;
     PreparedClaims claims_;
-    std::optional<os::FileStatus::Identity> read_at_;
+    std::optional<Mark> read_at_;
 };
 
 /// Whether it may name a file: letters, digits, '-', at most 64.

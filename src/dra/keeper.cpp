@@ -214,8 +214,19 @@ Result<Done> Keeper::unprepare(const ClaimName& claim) {
     return undone;
 }
 
-/// The note goes last: while it is there, somebody knows of the rest.
+/// The note goes last: while it is there, somebody knows of the rest. Before the rest goes it says that nothing is
+/// prepared any more: else who is killed in between leaves a claim that looks as if it could be used.
 Result<Done> Keeper::undo(const std::string& uid) {
+    const PreparedClaims& claims = checkpoint_.claims();
+    const auto known = claims.find(uid);
+    if (known != claims.end() && known->second.state == PreparedClaim::State::kPrepared) {
+        PreparedClaim ending = known->second;
+        ending.state = PreparedClaim::State::kBegun;
+        // A full disk must not keep a pod from ending.
+        if (const auto noted = checkpoint_.put(ending); !noted) {
+            log::warning("dra.not_noted", {{"claim", uid}, {"why", noted.error().message}});
+        }
+    }
     if (auto removed = root_.remove(cdi_path(uid)); !removed) return removed;
     if (auto undone = sources_.unguard(uid); !undone) return undone;
     return checkpoint_.erase(uid);

@@ -2,15 +2,13 @@
 #include "dra/keeper.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <random>
 
 #include "document/json.h"
 #include "dra/claim_spec.h"
+#include "dra/kill_points.h"
 #include "dra/test_claims.h"
 #include "os/temporary_directory.h"
 
@@ -119,6 +117,22 @@ TEST_F(DraKeeper, SeesWhatAnotherInstanceHasDone) {
     EXPECT_EQ(new_one->claims().size(), 1U);
 }
 
+// Two instances of a rolling update within one tick of the file system's clock.
+TEST_F(DraKeeper, SeesWhatAnotherInstanceDidAMomentAgo) {
+    const NoSync no_sync;
+    const auto one = node.start();
+    const auto other = node.start();
+    const ClaimName a = node.allocate("a", "60Gi", 25);
+    const ClaimName b = node.allocate("b", "60Gi", 25);
+    for (unsigned round = 0; round < 50; ++round) {
+        ASSERT_TRUE(one->prepare(a));
+        ASSERT_FALSE(other->prepare(b)) << round;
+        ASSERT_TRUE(other->unprepare(a));
+        ASSERT_TRUE(one->prepare(b)) << round;
+        ASSERT_TRUE(other->unprepare(b));
+    }
+}
+
 TEST_F(DraKeeper, RefusesTwoLimitedClaimsInOneContainer) {
     const auto keeper = node.start();
     ASSERT_TRUE(keeper->prepare(node.allocate("a", "3Gi", 25)));
@@ -175,10 +189,58 @@ void expect_sound(Node& node) {
     EXPECT_EQ(with_guard, uids);
 }
 
+/// A killed process must leave what the next one understands, wherever it stopped.
+void kill_everywhere(Node& node, const std::function<void(Keeper&)>& calls, unsigned least) {
+    unsigned nth = 1;
+    while (runs_until_killed(nth, [&] { calls(*node.start()); })) {
+        SCOPED_TRACE("killed before step " + std::to_string(nth));
+        expect_sound(node);
+        constexpr unsigned kMost = 500;
+        ASSERT_LT(++nth, kMost);
+    }
+    EXPECT_GE(nth, least) << "the steps were not seen";
+    expect_sound(node);
+}
+
+TEST_F(DraKeeper, SurvivesAKillBetweenAnyTwoWrites) {
+    const NoSync no_sync;
+    const ClaimName a = node.allocate("a", "30Gi", 25);
+    const ClaimName b = node.allocate("b", "20Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(b));
+    const auto prepare = [&](Keeper& keeper) { (void)keeper.prepare(a); };
+    const auto unprepare = [&](Keeper& keeper) { (void)keeper.unprepare(a); };
+    // Each child begins with what the one before it has left, and each of the four at the other's end.
+    for (unsigned round = 0; round < 2; ++round) {
+        kill_everywhere(node, prepare, 8);
+        kill_everywhere(node, unprepare, 4);
+    }
+    // Each child does all of it, from a claim that is not there.
+    kill_everywhere(
+        node,
+        [&](Keeper& keeper) {
+            (void)keeper.unprepare(a);
+            (void)keeper.prepare(a);
+        },
+        8);
+    // Each child does all of it, from a claim that is there.
+    unsigned nth = 1;
+    bool killed = true;
+    while (killed) {
+        ASSERT_TRUE(node.start()->prepare(a));
+        killed = runs_until_killed(nth++, [&] { (void)node.start()->unprepare(a); });
+        SCOPED_TRACE("killed before step " + std::to_string(nth - 1));
+        expect_sound(node);
+    }
+    EXPECT_FALSE(node.start()->claims().contains(a.uid));
+    EXPECT_TRUE(node.start()->claims().contains(b.uid));
+}
+
 // A thousand calls, every process of them killed somewhere, files lost between two of them.
 TEST_F(DraKeeper, SurvivesAThousandKills) {
     constexpr unsigned kRounds = 250;
     constexpr unsigned kCalls = 4;
+    constexpr unsigned kSteps = 30;  // four calls and a start have about twenty
+    const NoSync no_sync;
     std::mt19937 random(7);
     std::vector<ClaimName> names;
     for (unsigned i = 0; i < 12; ++i) {
@@ -188,9 +250,7 @@ TEST_F(DraKeeper, SurvivesAThousandKills) {
     unsigned killed = 0;
     for (unsigned round = 0; round < kRounds; ++round) {
         const auto seed = static_cast<unsigned>(random());
-        const pid_t child = ::fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
+        const auto calls = [&] {
             std::mt19937 choice(seed);
             const auto keeper = node.start();
             for (unsigned call = 0; call < kCalls; ++call) {
@@ -201,17 +261,14 @@ TEST_F(DraKeeper, SurvivesAThousandKills) {
                     (void)keeper->unprepare(name);
                 }
             }
-            ::_exit(0);
-        }
-        ::usleep(static_cast<useconds_t>(random() % 4000));
-        ::kill(child, SIGKILL);
-        int status = 0;
-        ASSERT_EQ(::waitpid(child, &status, 0), child);
-        killed += WIFSIGNALED(status) ? 1 : 0;
+        };
+        const auto nth = static_cast<unsigned>(1 + random() % kSteps);
+        killed += runs_until_killed(nth, calls) ? 1 : 0;
         if (round % 10 == 0) std::filesystem::remove_all(node.root.resolve("/cdi"));
         expect_sound(node);
     }
-    EXPECT_GT(killed, 0U);
+    EXPECT_GT(killed, kRounds / 4);
+    EXPECT_LT(killed, kRounds) << "no call came to its end";
     const auto keeper = node.start();
     for (const ClaimName& name : names) EXPECT_TRUE(keeper->unprepare(name));
     expect_sound(node);

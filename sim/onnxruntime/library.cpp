@@ -6,6 +6,7 @@
 //   simulated.sample_mib            GPU memory of each picture of a batch (32)
 //   simulated.sample_us             GPU time of each picture (2000)
 //   simulated.batch_us              and of each batch (1000)
+//   simulated.batch_most            a larger batch is out of memory, also on the CPU
 #include <array>
 #include <cstring>
 #include <memory>
@@ -264,6 +265,10 @@ OrtStatus* run(OrtSession* session, const OrtRunOptions* /*options*/,
     const auto& shape = inputs[0]->info.shape;
     if (OrtStatus* const wrong = check_shape(model.inputs[0], shape)) return wrong;
     const auto batch = static_cast<std::uint64_t>(shape[0]);
+    if (batch > model.number("simulated.batch_most", batch)) {
+        return failed(ORT_RUNTIME_EXCEPTION,
+                      "Failed to allocate memory for requested buffer of size 1");
+    }
     if (session->gpu != nullptr) {
         const std::uint64_t weights =
             model.number("simulated.weights_mib", (model.weight_bytes + kMib - 1) / kMib) * kMib;

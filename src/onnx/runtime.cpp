@@ -85,8 +85,8 @@ Result<std::shared_ptr<const Runtime>> Runtime::load(const std::vector<std::stri
     runtime->calls_.name = reinterpret_cast<Ort_##name##_t>(const_cast<void*>(table[place]));
     ORT_ENTRIES(ALIQUOT_ORT_FIND)
 #undef ALIQUOT_ORT_FIND
-    // It stays loaded: its threads run on.
-    static std::vector<os::DynamicLibrary> kept;
+    // It stays loaded, also at the program's end: its threads run on.
+    static auto& kept = *new std::vector<os::DynamicLibrary>;
     kept.push_back(*std::move(opened));
     auto failed = runtime->failure("CreateEnv", runtime->calls_.CreateEnvWithCustomLogger(
                                                     take_log, nullptr, ORT_LOGGING_LEVEL_ERROR,

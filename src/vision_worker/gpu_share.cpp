@@ -33,7 +33,7 @@ Error failed(const Driver& driver, const char* call, CUresult result) {
 Result<GpuShare> look_at_share(unsigned device) {
     auto opened = os::DynamicLibrary::open({"libcuda.so.1"});
     if (!opened) return std::move(opened).error().during("CUDA");
-    static std::vector<os::DynamicLibrary> kept;  // its context stays
+    static auto& kept = *new std::vector<os::DynamicLibrary>;  // its context stays
     kept.push_back(*std::move(opened));
     Driver driver;
     const char* missing = nullptr;

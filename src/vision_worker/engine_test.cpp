@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vision_worker/engine.h"
+
+#include <gmock/gmock.h>
+
+#include "onnx/test_model.h"
+
+namespace aliquot::vision_worker {
+namespace {
+
+using testing::HasSubstr;
+
+/// A worker's engine on the simulated runtime, where a batch of more than `fits` is out of memory.
+class EngineMemory : public testing::Test {
+protected:
+    Result<std::unique_ptr<Engine>> engine(unsigned fits, std::size_t asked) {
+        Settings settings;
+        settings.providers = {onnx::Provider::kCpu};
+        settings.most_batch = asked;
+        auto runtime = onnx::Runtime::load({ALIQUOT_SIM_DIR "/onnxruntime/libonnxruntime.so.1"});
+        if (!runtime) return std::move(runtime).error();
+        const std::string model =
+            onnx::write_model({.input = {-1, 3, 8, 8},
+                               .output = {-1, 1, 6},
+                               .answer = {1, 2, 3, 4, 0.5F, 0},
+                               .metadata = {{"simulated.batch_most", std::to_string(fits)}}});
+        return Engine::make(*runtime, model, settings, metrics_, clock_);
+    }
+    static Result<std::vector<RawAnswer>> run(Engine& engine, std::size_t count) {
+        const Input grey{.numbers = std::vector<float>(vision::input_size(engine.form()), 0.5F)};
+        return engine.run(std::vector<const Input*>(count, &grey));
+    }
+
+    os::ManualClock clock_;
+    Metrics metrics_;
+};
+
+TEST_F(EngineMemory, ABatchThatDoesNotFitIsHalvedBeforeAnybodyAsks) {
+    const auto made = engine(4, 16);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_EQ((*made)->most(), 4U);
+    EXPECT_EQ(metrics_.out_of_memory, 2U);
+    EXPECT_EQ(metrics_.session_rebuilds, 2U);
+    const auto answers = run(**made, 10);
+    ASSERT_TRUE(answers.ok()) << answers.error().message;
+    ASSERT_EQ(answers->size(), 10U);
+    EXPECT_FLOAT_EQ((*answers)[9][4], 0.5F);
+}
+
+TEST_F(EngineMemory, AfterATimeItTriesALargerBatchAndWhoAskedIsAnsweredAllTheSame) {
+    const auto made = engine(4, 16);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    clock_.advance(std::chrono::seconds(119));
+    ASSERT_TRUE(run(**made, 10).ok());
+    EXPECT_EQ(metrics_.out_of_memory, 2U) << "not yet";
+    clock_.advance(std::chrono::seconds(2));
+    const auto answers = run(**made, 10);
+    ASSERT_TRUE(answers.ok()) << answers.error().message;
+    EXPECT_EQ(answers->size(), 10U);
+    EXPECT_EQ(metrics_.out_of_memory, 3U) << "eight were tried";
+    EXPECT_EQ((*made)->most(), 4U);
+    clock_.advance(std::chrono::seconds(121));
+    ASSERT_TRUE(run(**made, 10).ok());
+    EXPECT_EQ(metrics_.out_of_memory, 3U) << "each failure makes it more patient";
+}
+
+TEST_F(EngineMemory, WhereNotOnePictureFitsItDoesNotStart) {
+    const auto made = engine(0, 4);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(made.error().message,
+                HasSubstr("warm-up with a batch of 1: run: Failed to allocate memory"));
+}
+
+}  // namespace
+}  // namespace aliquot::vision_worker

@@ -3,8 +3,7 @@
 // -q: all about a GPU in sections, as deep as users ask for it.
 #include <algorithm>
 
-#include "sim/smi/show.h"
-#include "sim/smi/text.h"
+#include "sim/smi/fields.h"
 
 namespace aliquot::sim::smi {
 namespace {
@@ -199,20 +198,95 @@ void processes(const Gpu& gpu, Lines& lines) {
     }
 }
 
+/// The value of a field of --query-gpu, as the sections write it.
+std::string field_text(const Gpu& gpu, const char* name) {
+    std::string value = find_gpu_field(name)->ask({.library = gpu.library()}, gpu);
+    if (value.starts_with('[')) return value.substr(1, value.size() - 2);
+    return value;
+}
+
+void performance(const Gpu& gpu, Lines& lines) {
+    lines.line(1, "Performance State", field_text(gpu, "pstate"));
+    lines.group(1, "Clocks Event Reasons");
+    for (const auto& [name, field] :
+         {std::pair{"Idle", "gpu_idle"},
+          {"Applications Clocks Setting", "applications_clocks_setting"},
+          {"SW Power Cap", "sw_power_cap"},
+          {"HW Slowdown", "hw_slowdown"},
+          {"HW Thermal Slowdown", "hw_thermal_slowdown"},
+          {"HW Power Brake Slowdown", "hw_power_brake_slowdown"},
+          {"Sync Boost", "sync_boost"},
+          {"SW Thermal Slowdown", "sw_thermal_slowdown"}}) {
+        lines.line(2, name,
+                   field_text(gpu, (std::string("clocks_event_reasons.") + field).c_str()));
+    }
+}
+
+void retired_pages(const Gpu& gpu, Lines& lines) {
+    lines.group(1, "Retired Pages");
+    lines.line(2, "Single Bit ECC", field_text(gpu, "retired_pages.single_bit_ecc.count"));
+    lines.line(2, "Double Bit ECC", field_text(gpu, "retired_pages.double_bit.count"));
+    lines.line(2, "Pending Page Blacklist", field_text(gpu, "retired_pages.pending"));
+}
+
+void remapped_rows(const Gpu& gpu, Lines& lines) {
+    lines.group(1, "Remapped Rows");
+    lines.line(2, "Correctable Error", field_text(gpu, "remapped_rows.correctable"));
+    lines.line(2, "Uncorrectable Error", field_text(gpu, "remapped_rows.uncorrectable"));
+    lines.line(2, "Pending", field_text(gpu, "remapped_rows.pending"));
+    lines.line(2, "Remapping Failure Occurred", field_text(gpu, "remapped_rows.failure"));
+}
+
+void encoder_stats(const Gpu& gpu, Lines& lines) {
+    lines.group(1, "Encoder Stats");
+    lines.line(2, "Active Sessions", field_text(gpu, "encoder.stats.sessionCount"));
+    lines.line(2, "Average FPS", field_text(gpu, "encoder.stats.averageFps"));
+    lines.line(2, "Average Latency", field_text(gpu, "encoder.stats.averageLatency"));
+}
+
+void accounting(const Gpu& gpu, Lines& lines) {
+    lines.line(1, "Accounting Mode", field_text(gpu, "accounting.mode"));
+    lines.line(1, "Accounting Mode Buffer Size", field_text(gpu, "accounting.buffer_size"));
+    lines.line(1, "Accounted Processes", "None");
+}
+
+void supported_clocks(const Gpu& /*gpu*/, Lines& lines) {
+    lines.line(1, "Supported Clocks", "N/A");
+}
+
+enum class Shown : std::uint8_t { kAlways, kWhenAsked };
+
 struct Section {
     const char* name;  // of -d; nullptr: only without -d
     void (*print)(const Gpu&, Lines&);
+    Shown shown = Shown::kAlways;
 };
 
 constexpr Section kSections[] = {
-    {nullptr, identity},  {"MEMORY", memory},
-    {"COMPUTE", compute}, {"UTILIZATION", utilization},
-    {"ECC", ecc},         {"TEMPERATURE", temperature},
-    {"POWER", power},     {"CLOCK", clocks},
+    {nullptr, identity},
+    {"MEMORY", memory},
+    {"COMPUTE", compute},
+    {"UTILIZATION", utilization},
+    {"ECC", ecc},
+    {"TEMPERATURE", temperature},
+    {"POWER", power},
+    {"CLOCK", clocks},
     {"PIDS", processes},
+    {"PERFORMANCE", performance, Shown::kWhenAsked},
+    {"PAGE_RETIREMENT", retired_pages, Shown::kWhenAsked},
+    {"ROW_REMAPPER", remapped_rows, Shown::kWhenAsked},
+    {"ENCODER_STATS", encoder_stats, Shown::kWhenAsked},
+    {"ACCOUNTING", accounting, Shown::kWhenAsked},
+    {"SUPPORTED_CLOCKS", supported_clocks, Shown::kWhenAsked},
 };
 
 }  // namespace
+
+bool is_section(const std::string& word) {
+    return std::ranges::any_of(kSections, [&](const Section& section) {
+        return section.name != nullptr && section.name == word;
+    });
+}
 
 std::string show_details(const View& view, const Request& request) {
     std::string text = "\n==============NVSMI LOG==============\n\n";
@@ -232,7 +306,8 @@ std::string show_details(const View& view, const Request& request) {
             const bool chosen =
                 section.name != nullptr &&
                 std::ranges::find(request.sections, section.name) != request.sections.end();
-            if (request.sections.empty() || chosen) section.print(gpu, lines);
+            const bool always = request.sections.empty() && section.shown == Shown::kAlways;
+            if (always || chosen) section.print(gpu, lines);
         }
         text += lines.text() + "\n";
     }

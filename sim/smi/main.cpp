@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "sim/smi/fields.h"
 #include "sim/smi/show.h"
 
 namespace aliquot::sim::smi {
@@ -56,7 +57,7 @@ Output show(const View& view, const Request& request, bool first_round) {
         case Kind::kList:
             return {show_list(view)};
         case Kind::kDetails:
-            return {show_details(view, request)};
+            return {request.xml ? show_xml(view) : show_details(view, request)};
         case Kind::kQueryGpu:
             return show_query(view, request, first_round);
         case Kind::kQueryProcesses:
@@ -65,6 +66,10 @@ Output show(const View& view, const Request& request, bool first_round) {
             return {show_gpu_monitor(view, request, first_round)};
         case Kind::kMonitorProcesses:
             return {show_process_monitor(view, first_round)};
+        case Kind::kNvlink:
+            return {show_nvlink(view)};
+        case Kind::kVersion:
+            return {show_version(view)};
         case Kind::kTopology:
             return {show_topology(view)};
         case Kind::kSetPersistence:
@@ -103,6 +108,12 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
     const auto request = parse_request(arguments);
     if (!request) return leave({request.error().message + "\n", kMalformed});
     if (request->kind == Request::Kind::kHelp) return leave({help_text()});
+    if (request->kind == Request::Kind::kHelpQuery) return leave({field_help()});
+    if (request->kind == Request::Kind::kHelpProcessQuery) return leave({process_field_help()});
+    if (!request->file.empty() && std::freopen(request->file.c_str(), "w", stdout) == nullptr) {
+        std::fprintf(stderr, "Unable to open %s for writing.\n", request->file.c_str());
+        return kMalformed;
+    }
     const auto library = DriverLibrary::open(program);
     if (!library) {
         return leave(

@@ -90,6 +90,55 @@ Result<Request> check_topology(std::span<const std::string> arguments) {
     return request;
 }
 
+Result<Request> parse_nvlink(std::span<const std::string> arguments) {
+    Request request;
+    request.kind = Request::Kind::kNvlink;
+    bool status = false;
+    Reader reader(arguments);
+    while (reader.next()) {
+        if (reader.is("-s", "--status")) {
+            status = true;
+        } else if (reader.is("-i", "--id")) {
+            const auto value = reader.value();
+            if (!value) return invalid("Option '-i' needs a value.");
+            request.gpus = list_in(*value);
+        } else {
+            return invalid("nvlink: only -s (--status) and -i are supported.");
+        }
+    }
+    if (!status) return invalid("nvlink: only -s (--status) and -i are supported.");
+    return request;
+}
+
+/// One option that sets a mode of GPUs; false: it is none.
+Result<bool> read_mode(Reader& reader, Request& request) {
+    using Kind = Request::Kind;
+    const std::string option = reader.option();
+    const auto needs_value = [&option] {
+        return invalid("Option '" + option + "' needs a value.");
+    };
+    if (reader.is("-pm", "--persistence-mode")) {
+        const auto value = reader.value();
+        if (!value || (*value != "0" && *value != "1")) return needs_value();
+        request.kind = Kind::kSetPersistence;
+        request.value = *value == "1" ? 1 : 0;
+    } else if (reader.is("-c", "--compute-mode")) {
+        const auto value = reader.value();
+        const auto mode = value ? compute_mode(*value) : std::nullopt;
+        if (!mode) return invalid("Compute mode '" + value.value_or("") + "' is not valid.");
+        request.kind = Kind::kSetComputeMode;
+        request.value = *mode;
+    } else if (reader.is("-mig", "--multi-instance-gpu")) {
+        const auto value = reader.value();
+        if (!value || (*value != "0" && *value != "1")) return needs_value();
+        request.kind = Kind::kSetMigMode;
+        request.value = *value == "1" ? 1 : 0;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /// One option of the main command; false: it is none.
 Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
     using Kind = Request::Kind;
@@ -99,17 +148,26 @@ Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
     };
     if (reader.is("-h", "--help")) {
         request.kind = Kind::kHelp;
+    } else if (option == "--version") {
+        request.kind = Kind::kVersion;
+    } else if (option == "--help-query-gpu") {
+        request.kind = Kind::kHelpQuery;
+    } else if (option == "--help-query-compute-apps") {
+        request.kind = Kind::kHelpProcessQuery;
+    } else if (reader.is("-x", "--xml-format")) {
+        request.xml = true;
+    } else if (option == "--dtd") {
+        return true;
+    } else if (reader.is("-f", "--filename")) {
+        const auto value = reader.value();
+        if (!value) return needs_value();
+        request.file = *value;
     } else if (reader.is("-L", "--list-gpus")) {
         request.kind = Kind::kList;
     } else if (reader.is("-q", "--query")) {
         request.kind = Kind::kDetails;
     } else if (reader.is("-r", "--gpu-reset")) {
         request.kind = Kind::kReset;
-    } else if (reader.is("-mig", "--multi-instance-gpu")) {
-        const auto value = reader.value();
-        if (!value || (*value != "0" && *value != "1")) return needs_value();
-        request.kind = Kind::kSetMigMode;
-        request.value = *value == "1" ? 1 : 0;
     } else if (reader.is("-l", "--loop") || reader.is("-lms", "--loop-ms")) {
         const unsigned unit = reader.is("-lms", "--loop-ms") ? 1 : 1000;
         auto read = read_interval(reader.value(), unit, request);
@@ -122,6 +180,9 @@ Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
         const auto value = reader.value();
         if (!value) return needs_value();
         request.sections = list_in(upper(*value));
+        for (const std::string& word : request.sections) {
+            if (!is_section(word)) return invalid("Display type '" + word + "' is not known.");
+        }
     } else if (option == "--query-gpu" || option == "--query-compute-apps") {
         const auto value = reader.value();
         if (!value || list_in(*value).empty()) return needs_value();
@@ -133,19 +194,8 @@ Result<bool> read_option(Reader& reader, Request& request, bool& csv) {
         auto read = read_format(*value, request);
         if (!read) return std::move(read).error();
         csv = true;
-    } else if (reader.is("-pm", "--persistence-mode")) {
-        const auto value = reader.value();
-        if (!value || (*value != "0" && *value != "1")) return needs_value();
-        request.kind = Kind::kSetPersistence;
-        request.value = *value == "1" ? 1 : 0;
-    } else if (reader.is("-c", "--compute-mode")) {
-        const auto value = reader.value();
-        const auto mode = value ? compute_mode(*value) : std::nullopt;
-        if (!mode) return invalid("Compute mode '" + value.value_or("") + "' is not valid.");
-        request.kind = Kind::kSetComputeMode;
-        request.value = *mode;
     } else {
-        return false;
+        return read_mode(reader, request);
     }
     return true;
 }
@@ -160,6 +210,7 @@ Result<Request> parse_request(const std::vector<std::string>& arguments) {
         if (arguments[0] == "pmon") return parse_monitor(Kind::kMonitorProcesses, rest);
         if (arguments[0] == "topo") return check_topology(rest);
         if (arguments[0] == "mig") return parse_mig_request(rest);
+        if (arguments[0] == "nvlink") return parse_nvlink(rest);
     }
     Request request;
     bool csv = false;
@@ -173,6 +224,7 @@ Result<Request> parse_request(const std::vector<std::string>& arguments) {
         }
     }
     const bool query = request.kind == Kind::kQueryGpu || request.kind == Kind::kQueryProcesses;
+    if (request.xml && request.kind != Kind::kDetails) return invalid("-x goes with -q only.");
     if (query && !csv) return invalid("A query needs --format=csv[,noheader][,nounits].");
     return request;
 }
@@ -187,7 +239,14 @@ std::string help_text() {
            "  -i, --id=ID                only these: index, UUID or PCI bus id, with commas\n"
            "  -q, --query                everything about the GPUs\n"
            "  -d, --display=SECTION      with -q: MEMORY, UTILIZATION, TEMPERATURE, POWER, CLOCK,\n"
-           "                             ECC, COMPUTE, PIDS\n"
+           "                             ECC, COMPUTE, PIDS, PERFORMANCE, PAGE_RETIREMENT, "
+           "ROW_REMAPPER,\n"
+           "                             ENCODER_STATS, ACCOUNTING, SUPPORTED_CLOCKS\n"
+           "  -x, --xml-format           with -q: as XML\n"
+           "  -f, --filename=FILE        into this file\n"
+           "      --version              versions of the tool, the library and the driver\n"
+           "      --help-query-gpu, --help-query-compute-apps\n"
+           "                             the fields of a query\n"
            "      --query-gpu=FIELDS     table of fields, one row for each GPU\n"
            "      --query-compute-apps=FIELDS\n"
            "                             table of fields, one row for each process\n"
@@ -204,6 +263,7 @@ std::string help_text() {
            "    nvidia-smi dmon [-s pucm] [-d SECONDS] [-c COUNT] [-i ID]\n"
            "    nvidia-smi pmon [-d SECONDS] [-c COUNT] [-i ID]\n"
            "    nvidia-smi topo -m\n"
+           "    nvidia-smi nvlink -s [-i ID]\n"
            "    nvidia-smi mig -lgip|-lgipp|-lgi|-lcip|-lci [-i ID] [-gi ID]\n"
            "    nvidia-smi mig -cgi PROFILE[:START],... [-C] [-i ID]\n"
            "    nvidia-smi mig -cci [PROFILE,...] [-gi ID] [-i ID]\n"

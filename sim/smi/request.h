@@ -48,12 +48,18 @@ struct Request {
         kSetMigMode,
         kReset,
         kMig,
+        kNvlink,
+        kHelpQuery,
+        kHelpProcessQuery,
+        kVersion,
         kHelp
     };
     Kind kind = Kind::kTable;
     std::vector<std::string> gpus;      // -i; empty: all
     std::vector<std::string> fields;    // of a query
     std::vector<std::string> sections;  // -d of -q, upper case; empty: all
+    bool xml = false;                   // -x of -q
+    std::string file;                   // -f: where it is printed; empty: the standard output
     bool header = true;
     bool units = true;
     std::string groups = "puc";  // -s of dmon
@@ -70,6 +76,9 @@ Result<Request> parse_request(const std::vector<std::string>& arguments);
 
 /// The same for what follows "mig".
 Result<Request> parse_mig_request(std::span<const std::string> arguments);
+
+/// Whether -d knows this word, in upper case; told where the sections are.
+bool is_section(const std::string& word);
 
 /// The text of -h.
 std::string help_text();

@@ -29,6 +29,11 @@ struct View {
 std::string show_table(const View& view);
 std::string show_list(const View& view);
 std::string show_details(const View& view, const Request& request);
+/// -q -x: the same as XML, as programs read it.
+std::string show_xml(const View& view);
+/// "nvidia-smi nvlink -s": the speed of each link.
+std::string show_nvlink(const View& view);
+std::string show_version(const View& view);
 /// Exit code 2 with the offending field's line when one is not known.
 Output show_query(const View& view, const Request& request, bool first_round);
 Output show_process_query(const View& view, const Request& request, bool first_round);

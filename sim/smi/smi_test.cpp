@@ -242,6 +242,34 @@ TEST(Smi, ShowsAndKeepsWhatRunsOnAMigDevice) {
     EXPECT_TRUE(node->gpus()[0].mig_devices.empty());
 }
 
+TEST(Smi, AnswersEveryFieldThatItNames) {
+    const os::TemporaryDirectory scratch;
+    const auto directory = scratch.path() / "node";
+    auto node =
+        Node::create(directory, {.gpus = {*parse_gpu_request("h100-80")}}, kLibrary, kProgram);
+    ASSERT_TRUE(node) << node.error().message;
+    const auto program = directory / "bin/nvidia-smi";
+    const Finished help = run(program, {"--help-query-gpu"}, scratch.path());
+    std::istringstream lines(help.output);
+    std::string fields;
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with('"')) continue;
+        fields += (fields.empty() ? "" : ",") + line.substr(1, line.find('"', 1) - 1);
+        ++count;
+    }
+    EXPECT_EQ(count, 212U);  // as driver 590
+    const Finished query =
+        run(program, {"--query-gpu=" + fields, "--format=csv,noheader,nounits"}, scratch.path());
+    EXPECT_EQ(query.code, 0);
+    std::size_t cells = 1;
+    for (auto at = query.output.find(", "); at != std::string::npos;
+         at = query.output.find(", ", at + 1))
+        ++cells;
+    EXPECT_EQ(cells, count) << query.output;
+    EXPECT_THAT(query.output, testing::Not(HasSubstr("rror")));
+}
+
 TEST(Smi, ResetsALostGpu) {
     const os::TemporaryDirectory scratch;
     const auto directory = scratch.path() / "node";

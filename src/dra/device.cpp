@@ -166,6 +166,8 @@ private:
         Value attributes = document::make_mapping();
         add_text(attributes, "type", std::string(type));
         add_text(attributes, "uuid", device.uuid.text);
+        add_number(attributes, device.kind == Device::Kind::kMig ? "parentIndex" : "index",
+                   gpu.index);
         if (device.kind == Device::Kind::kMig) {
             add_text(attributes, "parentUUID", gpu.uuid.text);
             add_text(attributes, "profile", profile);

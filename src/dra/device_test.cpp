@@ -21,6 +21,7 @@ TEST(DraDevice, TellsAGpuInTheFieldsWords) {
     const document::Value& told = devices[0].published;
     EXPECT_EQ(devices[0].name, "gpu-0000-65-00-0");
     EXPECT_EQ(text_at(told, "attributes.uuid.string"), "GPU-0");
+    EXPECT_EQ(text_at(told, "attributes.index.int"), "0");
     EXPECT_EQ(text_at(told, "attributes.architecture.string"), "Hopper");
     EXPECT_EQ(text_at(told, "attributes.cudaComputeCapability.version"), "9.0.0");
     EXPECT_EQ(text_at(told, "attributes.driverVersion.version"), "580.65.6");

@@ -88,13 +88,8 @@ Result<Done> check_sharing(std::string_view kind, const Value& sharing) {
     const Value* interval = slicing->find("interval");
     if (interval == nullptr) return Done{};
     constexpr std::string_view kField = "sharing.timeSlicingConfig.interval";
-    if (auto word = check_word(kind, kField, *interval, kIntervals); !word) return word;
-    if (interval->scalar == "Default") return Done{};
-    return wrong(kind, kField,
-                 in_quotes(interval->scalar) +
-                     " is not served: the driver's time slice stays as it is; "
-                     "guard.weight says who gets how much of the GPU",
-                 ErrorCode::kUnsupported);
+    // The driver's own time slice stays as it is: turns on a shared GPU are the guard's, by weight.
+    return check_word(kind, kField, *interval, kIntervals);
 }
 
 Result<unsigned> whole_number(std::string_view kind, std::string_view field, const Value& value,

@@ -21,7 +21,7 @@ struct GpuConfig {
 
 /// Reads `kind: GpuConfig` or `MigDeviceConfig` of resource.aliquot.dev/v1beta1, strictly.
 /// errors   kInvalidInput: "GpuConfig: sharing.strategy: 'Slices' is no strategy; TimeSlicing is one";
-///          kUnsupported: what NVIDIA's driver does and this one does not: MPS, intervals
+///          kUnsupported: what NVIDIA's driver does and this one does not: MPS
 Result<GpuConfig> read_gpu_config(const document::Value& parameters);
 
 }  // namespace aliquot::dra

@@ -68,10 +68,13 @@ TEST(DraGpuConfig, SaysWhatIsNotServed) {
         read(R"("sharing":{"strategy":"MPS","mpsConfig":{"defaultActiveThreadPercentage":50}})");
     ASSERT_FALSE(mps);
     EXPECT_EQ(mps.error().code, ErrorCode::kUnsupported);
-    const auto interval =
-        read(R"("sharing":{"strategy":"TimeSlicing","timeSlicingConfig":{"interval":"Long"}})");
-    ASSERT_FALSE(interval);
-    EXPECT_EQ(interval.error().code, ErrorCode::kUnsupported);
+    for (const char* const word : {"Default", "Short", "Medium", "Long"}) {
+        EXPECT_TRUE(
+            read(R"("sharing":{"strategy":"TimeSlicing","timeSlicingConfig":{"interval":")" +
+                 std::string(word) + "\"}}"));
+    }
+    EXPECT_FALSE(
+        read(R"("sharing":{"strategy":"TimeSlicing","timeSlicingConfig":{"interval":"long"}})"));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(DraPlugin, IsFoundByKubeletsWatcher) {
     EXPECT_EQ(info.type(), "DRAPlugin");
     EXPECT_EQ(info.name(), "gpu.aliquot.dev");
     EXPECT_EQ(info.endpoint(), node.root.resolve("/p/gpu.aliquot.dev/dra.sock").native());
-    ASSERT_EQ(info.supported_versions_size(), 3);
+    ASSERT_EQ(info.supported_versions_size(), 4);
     EXPECT_EQ(info.supported_versions(0), "v1.DRAPlugin");
     EXPECT_EQ(info.supported_versions(1), "v1beta1.DRAPlugin");
     grpc::ClientContext second;

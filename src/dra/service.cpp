@@ -76,7 +76,9 @@ std::vector<rpc::Method> plugin_methods(Keeper& keeper, HealthFeed& health) {
     add_version<v1beta1::NodePrepareResourcesRequest, v1beta1::NodePrepareResourcesResponse,
                 v1beta1::NodeUnprepareResourcesRequest, v1beta1::NodeUnprepareResourcesResponse>(
         methods, "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin", keeper);
+    // The messages are the same in both; kubelet 1.37 knows the second.
     methods.push_back({"/v1alpha1.DRAResourceHealth/NodeWatchResources", &health});
+    methods.push_back({"/v1.DRAResourceHealth/NodeWatchResources", &health});
     return methods;
 }
 
@@ -95,6 +97,7 @@ std::vector<rpc::Method> registration_methods(std::string endpoint,
                                response.add_supported_versions("v1.DRAPlugin");
                                response.add_supported_versions("v1beta1.DRAPlugin");
                                response.add_supported_versions("v1alpha1.DRAResourceHealth");
+                               response.add_supported_versions("v1.DRAResourceHealth");
                                return rpc::Status{};
                            })});
     methods.push_back({"/pluginregistration.Registration/NotifyRegistrationStatus",

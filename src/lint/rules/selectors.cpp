@@ -243,7 +243,8 @@ private:
                                                          "parentUUID",    "profile",
                                                          "productName",   "architecture",
                                                          "driverVersion", "cudaComputeCapability",
-                                                         "memoryMiB",     "cudaDriverVersion"};
+                                                         "memoryMiB",     "cudaDriverVersion",
+                                                         "index",         "parentIndex"};
         static const std::vector<std::string_view> kOurCapacities{
             "memory",   "compute",  "multiprocessors", "copyEngines",
             "decoders", "encoders", "jpegEngines",     "ofaEngines"};

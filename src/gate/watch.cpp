@@ -17,6 +17,16 @@ std::vector<std::string> Watch::due(const std::vector<std::string>& gpus,
         const auto pause = gpu.leftovers.empty() ? options_.idle_pause : options_.dirty_pause;
         if (gpu.was_held || !gpu.looked || now - *gpu.looked >= pause) due.push_back(uuid);
     }
+    for (auto& [uuid, gpu] : gpus_) {
+        if (std::ranges::find(gpus, uuid) != gpus.end()) continue;
+        const unsigned index = gpu.clean ? gpu.clean->index : 0;
+        gpu.was_held = true;  // should it come back
+        gpu.leftovers = {{.kind = LeftoverKind::kGone,
+                          .uuid = uuid,
+                          .gpu = index,
+                          .message = "GPU " + std::to_string(index) +
+                                     ": the driver lists it no more; it was " + uuid}};
+    }
     return due;
 }
 

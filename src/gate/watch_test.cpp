@@ -50,6 +50,18 @@ TEST(GateWatch, ComparesWithWhatAGpuWasWhenItWasLastClean) {
     EXPECT_EQ(base[0].memory_used_bytes, 60U);
 }
 
+TEST(GateWatch, TellsAGpuThatTheDriverListsNoMoreUntilItIsBack) {
+    Watch watch;
+    (void)watch.due(kBoth, {}, kBegin);
+    watch.note(kBoth, {state_of("GPU-a"), state_of("GPU-b")}, {}, kBegin);
+    EXPECT_EQ(watch.due({"GPU-a"}, {}, kBegin + seconds(1)), Names{});
+    ASSERT_EQ(watch.leftovers().size(), 1U);
+    EXPECT_EQ(watch.leftovers()[0].kind, LeftoverKind::kGone);
+    EXPECT_EQ(watch.due(kBoth, {}, kBegin + seconds(2)), Names{"GPU-b"});
+    watch.note({"GPU-b"}, {state_of("GPU-b")}, {}, kBegin + seconds(2));
+    EXPECT_TRUE(watch.leftovers().empty());
+}
+
 TEST(GateWatch, KeepsAQuarantineWhileAJobHasTheDirtyGpu) {
     Watch watch;
     (void)watch.due(kBoth, {}, kBegin);

@@ -24,6 +24,7 @@ namespace aliquot::cli {
 namespace {
 
 constexpr std::chrono::seconds kPause{2};
+constexpr const char* kKubeletDevices = "/var/lib/kubelet/device-plugins";
 constexpr const char* kHoldersSocket = "/var/lib/kubelet/pod-resources/kubelet.sock";
 
 class NodeGate {
@@ -35,6 +36,7 @@ public:
           options_(options),
           driver_(driver),
           meters_(meters),
+          host_(host),
           kubelet_(host, kHoldersSocket),
           holds_(host, clock_, {},
                  [this](std::chrono::milliseconds timeout) { return kubelet_.pods(timeout); }) {}
@@ -55,7 +57,12 @@ public:
 private:
     /// uuids of GPUs that somebody has, or of which nobody can say that they are free.
     std::set<std::string> held() {
-        const auto holds = holds_.look();
+        auto holds = holds_.look();
+        // A folder that is not mounted looks like a kubelet that has given nothing to anybody.
+        if (!host_.exists(kKubeletDevices)) {
+            holds.problem = std::string(kKubeletDevices) +
+                            " is not seen from here: nobody can say which GPUs are free";
+        }
         std::set<std::string> uuids;
         for (const auto& gpu : inventory_.gpus) {
             const bool is_held = !holds.problem.empty() ||
@@ -64,7 +71,8 @@ private:
                                  });
             if (is_held) uuids.insert(gpu.uuid.text);
         }
-        if (!holds.problem.empty()) complain(holds.problem);
+        blind_ = !holds.problem.empty();
+        if (blind_) complain(holds.problem);
         return uuids;
     }
     static bool is_part_of(const std::string& id, const gpu::Gpu& gpu) {
@@ -116,7 +124,8 @@ private:
         const std::string words = listed(leftovers, &gate::Leftover::message, "; ");
         if (words != told_) say(words.empty() ? "all free GPUs are clean" : words);
         told_ = words;
-        if (words_.quarantine.empty()) return;
+        // Who sees nothing takes no taint away.
+        if (words_.quarantine.empty() || (blind_ && leftovers.empty())) return;
         if (!leftovers.empty() && quarantined_ != words) {
             if (quarantine(context_, words_, leftovers)) quarantined_ = words;
         } else if (leftovers.empty() && quarantined_ != "") {
@@ -137,6 +146,7 @@ private:
     const gate::RunOptions options_;
     nvml::Driver& driver_;
     nvml::Meters& meters_;
+    const os::Root& host_;
     os::SystemClock clock_;
     kubelet::PodResources kubelet_;
     pods::HoldReader holds_;
@@ -144,6 +154,7 @@ private:
     gate::Watch watch_;
     std::string told_ = "-";
     std::string complained_;
+    bool blind_ = false;  // nobody can say which GPUs are free
     /// What the node is tainted for; "": it is not; not known at first, when a former watch may have left its taint.
     std::optional<std::string> quarantined_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/options.h"
 
+#include <filesystem>
 #include <sstream>
 
 #include "agent/option_reader.h"
@@ -224,6 +225,8 @@ std::variant<Options, EarlyExit> read_options(int argc, const char* const* argv,
     options.enabled_health_checks = variable(environment, "DP_ENABLE_HEALTHCHECKS");
     options.cluster.in_a_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();
     options.cluster.node_named = !options.telemetry.node.empty();
+    if (!options.config_file.empty())
+        options.config_file = std::filesystem::absolute(options.config_file).native();
     return options;
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -87,6 +88,60 @@ void ask_for_command(const command_line::Command& program, Context& context) {
     context.exit_code = kUsage;
 }
 
+/// Options of the commands that can also stand before a command's name, as in kubectl.
+constexpr auto kGoBefore = std::to_array<std::string_view>(
+    {"--kubeconfig", "--context", "--request-timeout", "-n", "--namespace", "-o", "--output"});
+
+/// How many words an option that can go before a command takes there: 0, 1 ("--context=lab", "-ojson"), 2.
+std::size_t width_before_command(std::string_view word) {
+    for (const std::string_view name : kGoBefore) {
+        if (word == name) return 2;
+        if (!word.starts_with(name)) continue;
+        if (!name.starts_with("--") || word[name.size()] == '=') return 1;
+    }
+    return 0;
+}
+
+/// The words with such options behind the name of the command: `aliquot --context lab node list` is
+/// `aliquot node list --context lab`. null at the end; they point into argv.
+std::vector<char*> with_options_behind(const command_line::Command& program, int argc,
+                                       char** argv) {
+    std::vector<char*> names{argv, argv + std::min(argc, 1)};
+    std::vector<char*> options;
+    const command_line::Command* at = &program;
+    int next = 1;
+    while (next < argc) {
+        const auto width = static_cast<int>(width_before_command(argv[next]));
+        if (width > 0) {
+            const int end = std::min(next + width, argc);
+            options.insert(options.end(), argv + next, argv + end);
+            next = end;
+            continue;
+        }
+        const auto below = at->commands();
+        const auto named =
+            std::ranges::find(below, std::string_view(argv[next]), &command_line::Command::name);
+        if (named == below.end()) break;
+        at = *named;
+        names.push_back(argv[next++]);
+    }
+    names.insert(names.end(), options.begin(), options.end());
+    names.insert(names.end(), argv + next, argv + argc);
+    names.push_back(nullptr);
+    return names;
+}
+
+/// Where the first word stands that is neither an option that can go before a command nor its value; argc: nowhere.
+int first_name(int argc, char** argv) {
+    int at = 1;
+    while (at < argc) {
+        const auto width = static_cast<int>(width_before_command(argv[at]));
+        if (width == 0) return at;
+        at += width;
+    }
+    return argc;
+}
+
 /// The commands that `word`, the first one, can lead to: the one of that name, none for the
 /// version, or all: for the help, for what is wrong, for a command that tells about the others.
 std::span<const Command> wanted_by(std::string_view word, std::span<const Command> commands) {
@@ -120,7 +175,12 @@ void fail(Context& context, int exit_code, const std::string& message) {
 std::vector<char*> with_help_option(int argc, char** argv) {
     static char option[] = "--help";
     std::vector<char*> words(argv, argv + argc);
-    if (argc > 1 && std::string_view(argv[1]) == "help") {
+    if (const int name = first_name(argc, argv); name > 1 && name < argc) {
+        // `explain placement` is another program than `explain pod`: who it is, the second word says.
+        const bool two = std::string_view(argv[name]) == "explain" && name + 1 < argc;
+        std::rotate(words.begin() + 1, words.begin() + name, words.begin() + name + (two ? 2 : 1));
+    }
+    if (argc > 1 && std::string_view(words[1]) == "help") {
         words.erase(words.begin() + 1);
         words.push_back(option);
     }
@@ -160,14 +220,15 @@ int run(int argc, char** argv, std::span<const Command> commands) {
         "aliquot up --gpu a2 --config sharing.yaml pods.yaml   # pods on a simulated GPU\n"
         "aliquot config check sharing.yaml                     # what is wrong, and how to fix it\n"
         "aliquot config explain sharing.yaml                   # what this node would offer");
-    command_line::Parsed parsed = program.parse(argc, argv);
+    std::vector<char*> words = with_options_behind(program, argc, argv);
+    command_line::Parsed parsed = program.parse(argc, words.data());
     switch (parsed.kind) {
         using enum command_line::Parsed::Kind;
         case kRun:
             ask_for_command(program, context);
             break;
         case kHelp:
-            if (parsed.unwanted = unknown_first_word(program, argc, argv);
+            if (parsed.unwanted = unknown_first_word(program, argc, words.data());
                 !parsed.unwanted.empty()) {
                 refuse(program, context, parsed);
                 return context.exit_code;

@@ -202,6 +202,24 @@ TEST_F(Cli, EveryCommandHasAManualPage) {
     EXPECT_EQ(run_words({"man", pages + "/nowhere"}).code, kCouldNotRun);
 }
 
+TEST_F(Cli, OptionsOfACommandGoBeforeItsNameToo) {
+    const std::string path = file("a.yaml", kWrong);
+    const std::string behind = run_words({"config", "check", path, "-o", "json"}).out;
+    EXPECT_THAT(behind, HasSubstr("findings"));
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"-o", "json", "config", "check", path},
+          {"--output=json", "config", "check", path},
+          {"-ojson", "config", "check", path},
+          {"config", "--output", "json", "check", path}}) {
+        EXPECT_EQ(run_words(words).out, behind) << words.front();
+    }
+    const auto wrong = run_words({"--context", "lab", "version"});
+    EXPECT_EQ(wrong.code, kUsage);
+    EXPECT_THAT(wrong.err, HasSubstr("unknown option '--context'; see 'aliquot version --help'"));
+    EXPECT_EQ(run_words({"-o"}).code, kUsage);
+    EXPECT_EQ(run_words({"-o", "json"}).code, kUsage);
+}
+
 TEST_F(Cli, VersionComesInThreeForms) {
     EXPECT_EQ(run_words({"--version"}).out, "aliquot " ALIQUOT_VERSION "\n");
     EXPECT_EQ(run_words({"version"}).out, "aliquot " ALIQUOT_VERSION "\n");

@@ -38,8 +38,15 @@ std::string reason_of(const CLI::ParseError& error) {
     } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
                text.ends_with(" missing")) {
         text = text.substr(0, text.find(':')) + ": a value is missing";
+    } else if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
+               text.find(": At Most 1 required") != std::string::npos) {
+        text = text.substr(0, text.find(':')) + ": is given more than once";
     } else if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
-        replace("Could not convert: ", "invalid value: ");
+        // "Could not convert: --seed = banana"
+        replace("Could not convert: ", "");
+        const auto equals = text.find(" = ");
+        if (equals == std::string::npos) return "invalid value: " + text;
+        return text.substr(0, equals) + ": '" + text.substr(equals + 3) + "' is not a number";
     }
     return text;
 }
@@ -171,7 +178,19 @@ Command* Command::add_subcommand(const std::string& name, const std::string& des
 template <Value T>
 Option* Command::add_option(const std::string& names, T& target, const std::string& description,
                             const std::string& shown) {
-    Option& option = options_.emplace_back(*app_.add_option(names, target, description));
+    CLI::Option& made = *app_.add_option(names, target, description);
+    if constexpr (std::same_as<T, unsigned> || std::same_as<T, std::uint64_t> ||
+                  std::same_as<T, std::optional<unsigned>> ||
+                  std::same_as<T, std::optional<std::uint64_t>>) {
+        // CLI11 would wrap it around.
+        made.check(CLI::Validator(
+            [](const std::string& value) {
+                return value.starts_with('-') ? "'" + value + "' is not a number from 0"
+                                              : std::string();
+            },
+            ""));
+    }
+    Option& option = options_.emplace_back(made);
     return shown.empty() ? &option : option.option_text(shown);
 }
 

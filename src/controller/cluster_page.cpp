@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/cluster_page.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/json_value.h"
@@ -83,7 +84,8 @@ Result<scaling::GatherOptions> gathering(const PageOptions& options) {
                                   .ca_file = options.agents_ca_file,
                                   .user = options.agents_user};
     if (options.agents_password_file.empty()) return gather;
-    auto password = os::Root().read(options.agents_password_file, kMostPassword);
+    auto password = os::Root().read(
+        std::filesystem::absolute(options.agents_password_file).native(), kMostPassword);
     if (!password) return std::move(password).error();
     while (password->ends_with('\n') || password->ends_with('\r')) password->pop_back();
     gather.password = *std::move(password);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/number.h"
 #include "command_line/command.h"
 
 namespace aliquot::cli {
@@ -30,6 +31,14 @@ std::string hint() {
     return {};
 }
 
+/// "30s" and "2m" as seconds; anything else as it is, for the check of the number.
+std::string plain_seconds(const std::string& word) {
+    if (word.size() < 2 || (word.back() != 's' && word.back() != 'm')) return word;
+    const auto number = parse_number<unsigned>(std::string_view(word).substr(0, word.size() - 1));
+    if (!number || *number > 600) return word;
+    return std::to_string(word.back() == 'm' ? *number * 60 : *number);
+}
+
 }  // namespace
 
 void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
@@ -40,8 +49,9 @@ void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
     command.add_option("--context", words.context, "Context of the kubeconfig", "NAME");
     command
         .add_option("--request-timeout", words.request_timeout_seconds,
-                    "Timeout of a request in seconds, including retries", "SECONDS (1 to 600)")
-        ->range(1, 600);
+                    "Timeout of a request, including retries: 30, 30s or 2m", "SECONDS (1 to 600)")
+        ->range(1, 600)
+        ->transform(plain_seconds);
 }
 
 void add_namespace_flag(command_line::Command& command, ClusterOptions& words,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cluster/install_options.h"
 
+#include "cli/files/config_command.h"
 #include "command_line/command.h"
-#include "os/root.h"
 
 namespace aliquot::cli {
 namespace {
@@ -141,9 +141,9 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
 }
 
 std::optional<std::string> file_text(Context& context, const std::string& name) {
-    auto text = os::Root().read(name, 1U << 20U);
-    if (text) return *std::move(text);
-    fail(context, kUsage, text.error().message);
+    auto input = read_input(name);
+    if (input) return std::move(input)->text;
+    fail(context, kUsage, input.error().message);
     return std::nullopt;
 }
 

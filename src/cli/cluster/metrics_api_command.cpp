@@ -2,6 +2,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigtimedwait is POSIX
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -82,7 +83,8 @@ void serve(Context& context, MetricsApiOptions& words) {
     options.front_proxy_only = words.authentication == "front-proxy";
     options.use_kube = !words.without_api_server;
     if (!words.agents_password_file.empty()) {
-        auto password = os::Root().read(words.agents_password_file, 4096);
+        auto password =
+            os::Root().read(std::filesystem::absolute(words.agents_password_file).native(), 4096);
         if (!password) return fail(context, kUsage, password.error().message);
         while (password->ends_with('\n') || password->ends_with('\r')) password->pop_back();
         options.gather.password = *std::move(password);

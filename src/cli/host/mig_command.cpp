@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/host/mig_command.h"
 
+#include <filesystem>
+
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/svg_file.h"
@@ -26,7 +28,9 @@ void add_node(command_line::Command* command, MigOptions& words) {
 
 void add_state(command_line::Command* command, MigOptions& words) {
     words.state = mig::kDefaultStateDirectory;
-    command->add_option("--state", words.state, "Where changes are recorded", "DIR");
+    command->add_option("--state", words.state, "Where changes are recorded", "DIR")
+        ->transform(
+            [](const std::string& path) { return std::filesystem::absolute(path).native(); });
 }
 
 void add_choice(command_line::Command* command, MigOptions& words) {

@@ -7,12 +7,14 @@ import { PodsView } from "./pods.js";
 import { JobsView } from "./jobs.js";
 import { FindingsView, findingCount } from "./findings.js";
 import { PlacementView } from "./placement.js";
-import { clock } from "./format.js";
+import { CostView, hasCosts } from "./cost.js";
+import { clock, plain } from "./format.js";
 
 const kViews = [
   { id: "gpus", title: "GPUs", view: GpusView, needs: "gpus" },
   { id: "pods", title: "Pods", view: PodsView, needs: "pods" },
   { id: "jobs", title: "Jobs", view: JobsView, needs: "jobs" },
+  { id: "cost", title: "Cost", view: CostView, needs: hasCosts },
   { id: "placement", title: "Placement", view: PlacementView, needs: "gpus" },
   { id: "findings", title: "Findings", view: FindingsView, needs: "findings", badge: findingCount },
 ];
@@ -64,7 +66,7 @@ class App extends Component {
   views() {
     const { store } = this.props;
     const offered = store.about.views ?? [];
-    return kViews.filter((one) => store.has(one.needs) && (!offered.length || offered.includes(one.id)));
+    return kViews.filter((one) => (typeof one.needs === "function" ? one.needs(store) : store.has(one.needs)) && (!offered.length || offered.includes(one.id)));
   }
 
   key(event) {
@@ -90,10 +92,10 @@ class App extends Component {
   render({ store }, { at, filter, help, theme, keys, said }) {
     const views = this.views();
     const current = views.find((one) => one.id === at.view) ?? views[0];
-    document.title = `${current ? `${current.title} – ` : ""}${store.about.title || "Aliquot"}`;
+    document.title = `${current ? `${current.title} – ` : ""}${plain(store.about.title || "Aliquot")}`;
     return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); this.main.focus(); }}>To the content</a>
       <header>
-        <h1>${store.about.title || "Aliquot"}</h1>
+        <h1>${plain(store.about.title || "Aliquot")}${store.about.only && html` <span class="soft">namespace ${plain(store.about.only)}</span>`}</h1>
         <nav aria-label="Views">${views.map((one) => html`<a key=${one.id} href=${`#/${one.id}`} aria-current=${one === current ? "page" : undefined}>${one.title}${one.badge?.(store) ? html` <span class="badge">${one.badge(store)}</span>` : ""}</a>`)}</nav>
         <div class="tools">
           <label class="hidden" for="filter">Filter</label>
@@ -140,12 +142,15 @@ class App extends Component {
 function SignIn({ store }) {
   const enter = (event) => {
     event.preventDefault();
-    store.setToken(new FormData(event.currentTarget).get("token").trim());
+    const form = new FormData(event.currentTarget);
+    store.signIn(form.get("token").trim(), form.get("namespace").trim());
   };
   return html`<form class="sign-in" onSubmit=${enter}>
     <h2>Sign in</h2>
     <p>${store.problem}</p>
-    <label for="token">Token</label> <input id="token" name="token" type="password" autocomplete="off" required />
+    <p><label for="token">Token</label> <input id="token" name="token" type="password" autocomplete="off" required /></p>
+    <p><label for="namespace">Namespace</label> <input id="namespace" name="namespace" autocomplete="off" pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?" maxlength="63" aria-describedby="namespace-help" />
+      <br /><span id="namespace-help" class="soft">empty: all; or the one whose pods you may see</span></p>
     <button>Sign in</button>
     <p class="soft">It is kept in this tab only, until it is closed or loaded again.</p>
   </form>`;

@@ -10,6 +10,7 @@ export const gpuName = (key) => `GPU ${key.slice(key.lastIndexOf("/") + 1)}`;
 export const nodeOf = (key) => key.slice(0, key.lastIndexOf("/"));
 export const shareName = (share) => `${plain(share.namespace)}/${plain(share.pod)}`;
 
+const kNamed = 14; // percent of a bar that a name needs
 function segment(share, whole, bottom) {
   const height = part(share.memoryHeld ?? 0, whole);
   const use = share.ofShare ?? share.busy;
@@ -18,7 +19,7 @@ function segment(share, whole, bottom) {
   return {
     height,
     node: html`<span key=${share.share} class="segment ${look(name)}" title=${title} style=${{ bottom: `${bottom}%`, height: `${height}%` }}>
-      <span class="fill" style=${{ width: `${Math.min(100, use ?? 0)}%` }}></span></span>`,
+      <span class="fill" style=${{ width: `${Math.min(100, use ?? 0)}%` }}></span>${height >= kNamed && html`<span class="name">${plain(share.pod)}</span>`}</span>`,
   };
 }
 
@@ -37,8 +38,8 @@ function slices(gpu, parts, shares) {
     const size = unplaced ? 100 / parts.length : part(p.size, gpu.slices);
     const bottom = unplaced ? i * size : part(p.start, gpu.slices);
     const inside = shares.filter((s) => s.part === p.part);
-    return html`<span key=${p.id} class="slice" title=${`${p.profile}: ${percent(p.busy)} busy`} style=${{ bottom: `${bottom}%`, height: `${size}%` }}>
-      ${stack(inside, p.memoryTotal)}<span class="profile">${p.profile}</span></span>`;
+    return html`<span key=${p.id} class="slice" title=${`${plain(p.profile)}: ${percent(p.busy)} busy`} style=${{ bottom: `${bottom}%`, height: `${size}%` }}>
+      ${stack(inside, p.memoryTotal)}<span class="profile">${plain(p.profile)}</span></span>`;
   });
 }
 
@@ -47,7 +48,7 @@ const kMarks = { Healthy: "", Degraded: "!", Unhealthy: "✕", Silent: "?" };
 export function describe(gpu, shares) {
   const whose = shares.slice(0, 6).map((s) => `${shareName(s)} ${memory(s.memoryHeld)}, ${percent(s.busy)} busy`).join("; ");
   const more = shares.length > 6 ? ` and ${shares.length - 6} more` : "";
-  const health = gpu.health === "Healthy" ? "" : `${gpu.health}: ${plain(gpu.reason)}. `;
+  const health = gpu.health === "Healthy" ? "" : `${plain(gpu.health)}: ${plain(gpu.reason)}. `;
   return `${gpuName(gpu.gpu)}, ${plain(gpu.model)}. ${health}${percent(gpu.busy)} busy, ${memory(gpu.memoryUsed)} of ${memory(gpu.memoryTotal)} used. ${whose || "Nobody holds it"}${more}`;
 }
 

@@ -3,7 +3,7 @@
 import { html, Component } from "./view.js";
 import { clock } from "./format.js";
 
-const kHeight = 180;
+const kHeight = 130;
 // A canvas knows no variables: the browser resolves them on an element.
 function colour(box, name) {
   const probe = document.createElement("span");

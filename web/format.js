@@ -23,6 +23,15 @@ export function duration(seconds) {
   return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
 }
 
+// Millionths of a currency.
+export function money(micros) {
+  if (micros === null || micros === undefined) return "–";
+  const value = micros / 1e6;
+  return value.toLocaleString("en", value >= 1000 ? { maximumFractionDigits: 0 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
+export const day = (ms) => new Date(ms).toISOString().slice(5, 10);
+
 export const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
 export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

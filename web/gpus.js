@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes with their GPUs as bars, and one GPU with all that is known of it.
 import { html, Component } from "./view.js";
-import { GpuBar, gpuName, nodeOf, shareName } from "./bars.js";
+import { GpuBar, gpuHref, gpuName, nodeOf, shareName } from "./bars.js";
 import { HistoryChart } from "./chart.js";
 import { DataTable, matches } from "./table.js";
+import { Tiles } from "./tiles.js";
 import { memory, percent, watts, celsius, plain, byName, look } from "./format.js";
 
 const kBarWidth = 150; // with its gap; as style.css has them
@@ -37,6 +38,58 @@ export function groupBy(table, column, wanted) {
     groups.get(row[place]).push(table.object(row));
   }
   return groups;
+}
+
+// What stands at the top: how much there is and is free, and what is not well.
+function sums(store) {
+  const nodes = store.table("nodes");
+  const gpus = store.table("gpus");
+  const all = { gpus: 0, free: 0, used: 0, total: 0, watts: null, slots: 0, held: 0, busy: 0, measured: 0, bad: [] };
+  for (const row of nodes.rows.values()) all.watts = nodes.get(row, "watts") === null ? all.watts : (all.watts ?? 0) + nodes.get(row, "watts");
+  const [busy, used, total, slots, held, health] = ["busy", "memoryUsed", "memoryTotal", "slots", "allocated", "health"].map((name) => gpus.place.get(name));
+  for (const [key, row] of gpus.rows) {
+    all.gpus += 1;
+    if (row[health] === "Healthy" || row[health] === "Degraded") {
+      all.slots += row[slots];
+      all.held += Math.min(row[held], row[slots]);
+      if (row[slots] > 0 && row[held] === 0) all.free += 1;
+    }
+    all.used += row[used] ?? 0;
+    all.total += row[total] ?? 0;
+    if (row[busy] !== null) {
+      all.busy += row[busy];
+      all.measured += 1;
+    }
+    if (row[health] !== "Healthy") all.bad.push(key);
+  }
+  return all;
+}
+
+const kMostBad = 6;
+function NotWell({ gpus, keys }) {
+  if (!keys.length) return null;
+  return html`<ul class="not-well" aria-label="GPUs that are not well">${keys.slice(0, kMostBad).map((key) => {
+    const gpu = gpus.object(gpus.rows.get(key));
+    return html`<li key=${key} class=${gpu.health.toLowerCase()}><a href=${gpuHref(key)}>${plain(nodeOf(key))} ${gpuName(key)}</a> <b>${plain(gpu.health)}</b> ${plain(gpu.reason)}${gpu.advice && html` <span class="soft">→ ${plain(gpu.advice)}</span>`}</li>`;
+  })}${keys.length > kMostBad && html`<li key="more"><a href="#/findings">and ${keys.length - kMostBad} more</a></li>`}</ul>`;
+}
+
+function waitingPods(store) {
+  const pods = store.table("pods");
+  let waiting = 0;
+  for (const row of pods.rows.values()) if (pods.get(row, "phase") === "Pending") waiting += 1;
+  return waiting;
+}
+
+function tilesOf(store, all) {
+  const waiting = waitingPods(store);
+  return [
+    ["GPUs", all.gpus, all.bad.length ? `${all.bad.length} not well` : "all well", "", all.bad.length ? "bad-tile" : ""],
+    ["wholly free", all.free, `${all.slots - all.held} of ${all.slots} shares free`, "#/placement"],
+    ["busy", all.measured ? percent(Math.round(all.busy / all.measured)) : "–", `${memory(all.used)} of ${memory(all.total)}`],
+    ...(all.watts === null ? [] : [["power", watts(all.watts), ""]]),
+    ...(store.has("pods") ? [["pods that wait", waiting, waiting ? "see why" : "none", "#/pods", waiting ? "warn-tile" : ""]] : []),
+  ];
 }
 
 function nodeLine(node) {
@@ -96,6 +149,7 @@ export class GpusView extends Component {
     const gpus = store.table("gpus");
     const nodes = store.table("nodes");
     const { placed, seen, total, drawAll } = this.layout();
+    const all = sums(store);
     if (store.about.partial) this.fetchShares(seen.map((one) => one.name));
     const wanted = new Set(seen.flatMap((one) => one.keys));
     const shares = groupBy(store.shareTable("shares"), "gpu", wanted);
@@ -104,7 +158,9 @@ export class GpusView extends Component {
     const after = drawAll || !seen.length ? 0 : total - seen.at(-1).offset - seen.at(-1).height;
     const known = (key) => (store.shareTable("shares").columns.length ? (shares.get(key) ?? []) : null);
     return html`<section aria-labelledby="gpus-title"><h2 id="gpus-title" class="hidden">GPUs</h2>
-      ${store.has("gpus") && html`<${HistoryChart} store=${store} gpu="" title="All GPUs, last hours" />`}
+      <${Tiles} of=${tilesOf(store, all)} />
+      <${NotWell} gpus=${gpus} keys=${all.bad} />
+      ${store.has("gpus") && !store.about.only && html`<${HistoryChart} store=${store} gpu="" title="All GPUs, last hours" />`}
       <div ref=${(box) => (this.box = box ?? this.box)}>
       ${placed.length === 0 && html`<p class="soft">${this.props.filter ? "No GPU here has these words." : "No node has told of a GPU yet."}</p>`}
       <div style=${{ height: `${before}px` }}></div>
@@ -131,6 +187,7 @@ export class GpusView extends Component {
   }
 }
 
+const kSources = { __proto__: null, whole: "whole part", guard: "guard", driver: "driver", none: "nobody" };
 const kShareColumns = [
   { id: "pod", title: "pod", value: (s) => shareName(s), show: (s) => html`<span class="swatch ${look(shareName(s))}" aria-hidden="true"></span>${shareName(s)}` },
   { id: "container", title: "container", value: (s) => s.container },
@@ -140,7 +197,7 @@ const kShareColumns = [
   { id: "used", title: "used", value: (s) => s.memoryUsed, show: (s) => memory(s.memoryUsed), right: true },
   { id: "busy", title: "busy", value: (s) => s.busy, show: (s) => percent(s.busy), right: true },
   { id: "of", title: "of its share", value: (s) => s.ofShare, show: (s) => percent(s.ofShare), right: true },
-  { id: "source", title: "measured by", value: (s) => ({ whole: "whole part", guard: "guard", driver: "driver", none: "nobody" })[s.source] ?? s.source },
+  { id: "source", title: "measured by", value: (s) => kSources[s.source] ?? s.source },
 ];
 
 export class GpuView extends Component {
@@ -167,14 +224,14 @@ export class GpuView extends Component {
     const parts = groupBy(store.shareTable("parts"), "gpu", only).get(key) ?? [];
     const uuids = store.shareTable("uuids");
     const facts = [
-      ["model", plain(gpu.model)], ["node", plain(nodeOf(key))], ["UUID", uuids.rows.get(key)?.[1] ?? "–"], ["sharing", gpu.sharing || "none"],
+      ["model", plain(gpu.model)], ["node", plain(nodeOf(key))], ["UUID", plain(uuids.rows.get(key)?.[1] ?? "–")], ["sharing", plain(gpu.sharing || "none")],
       ["shares held", `${gpu.allocated} of ${gpu.slots}`], ["use", percent(gpu.busy)], ["memory", `${memory(gpu.memoryUsed)} of ${memory(gpu.memoryTotal)}`],
       ["power", watts(gpu.watts)], ["temperature", celsius(gpu.celsius)],
     ];
     return html`<section aria-labelledby="gpu-title">
       <p><a href="#/gpus">All GPUs</a></p>
       <h2 id="gpu-title">${gpuName(key)} of ${plain(nodeOf(key))}</h2>
-      ${gpu.health !== "Healthy" && html`<p class="notice" role="status"><b>${gpu.health}</b>: ${plain(gpu.reason)}${gpu.advice && html`<br/>${plain(gpu.advice)}`}</p>`}
+      ${gpu.health !== "Healthy" && html`<p class="notice" role="status"><b>${plain(gpu.health)}</b>: ${plain(gpu.reason)}${gpu.advice && html`<br/>${plain(gpu.advice)}`}</p>`}
       <div class="detail"><${GpuBar} gpu=${gpu} shares=${shares} parts=${parts} />
         <dl>${facts.map(([name, value]) => html`<dt key=${name}>${name}</dt><dd>${value}</dd>`)}</dl></div>
       <${HistoryChart} store=${store} gpu=${key} title="Last hours" />

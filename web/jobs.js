@@ -10,7 +10,8 @@ const kBack = 2 * 3600e3; // of what has ended so much is drawn
 const kLeast = 10 * 60e3; // the axis reaches at least so far to both sides
 const kMostAhead = 24 * 3600e3;
 
-const name = (job) => `${job.job} ${plain(job.name)}`;
+const name = (job) => `${plain(job.job)} ${plain(job.name)}`;
+const state = (job) => plain(job.state).toLowerCase();
 export const waits = (job) => job.position !== null || (!job.started && !kFinal.has(job.state));
 
 // The rows of the time line and the times between which it is drawn.
@@ -24,10 +25,16 @@ export function timeline(jobs, now) {
   return { rows, from, to, left: drawn.length - rows.length };
 }
 
+// The same in few words, where others stand beside it.
+function fewWords(job, now) {
+  if (kFinal.has(job.state) || !waits(job) || !job.p50) return words(job, now);
+  return `#${job.position} · in ${duration((job.p50 - now) / 1000)}${job.p90 > job.p50 ? `, at most ${duration((job.p90 - now) / 1000)}` : ""}`;
+}
+
 export function words(job, now) {
-  if (kFinal.has(job.state)) return `${job.state.toLowerCase()} ${duration((now - job.ended) / 1000)} ago${job.started ? ` after ${duration((job.ended - job.started) / 1000)}` : ""}`;
-  if (!waits(job)) return `${job.state.toLowerCase()} for ${duration((now - job.started) / 1000)}`;
-  if (!job.p50) return `${job.state.toLowerCase()}, start not known`;
+  if (kFinal.has(job.state)) return `${state(job)} ${duration((now - job.ended) / 1000)} ago${job.started ? ` after ${duration((job.ended - job.started) / 1000)}` : ""}`;
+  if (!waits(job)) return `${state(job)} for ${duration((now - job.started) / 1000)}`;
+  if (!job.p50) return `${state(job)}, start not known`;
   return `number ${job.position}: likely to start in ${duration((job.p50 - now) / 1000)}, nearly surely in ${duration(((job.p90 || job.p50) - now) / 1000)}`;
 }
 
@@ -40,7 +47,7 @@ function row(job, line, now) {
       ${job.started && !waits(job) ? piece(job.started, job.ended || now, `ran ${colour} ${job.state === "Failed" ? "failed" : ""}`) : ""}
       ${waits(job) && job.p50 ? [piece(job.p50, job.p90 || job.p50, "band"), piece(job.p50, job.p50, "likely")] : ""}
       <span class="now" style=${{ left: `${at(now)}%` }}></span></span>
-    <span class="job-words">${words(job, now)}</span></li>`;
+    <span class="job-words" title=${words(job, now)}>${fewWords(job, now)}</span></li>`;
 }
 
 const time = (ms) => (ms ? clock(ms) : "–");
@@ -67,10 +74,10 @@ export function JobsView({ store, filter }) {
   const running = all.filter((j) => !kFinal.has(j.state) && !waits(j)).length;
   const waiting = all.filter((j) => !kFinal.has(j.state) && waits(j)).length;
   return html`<section aria-labelledby="jobs-title"><h2 id="jobs-title">${count(running, "job")} on GPUs, ${waiting} waiting</h2>
-    ${line.rows.length ? html`<p class="axis soft"><span>${clock(line.from)}</span><span>now ${clock(now)}</span><span>${clock(line.to)}</span></p>
+    ${line.rows.length ? html`<div class="job-row axis soft" aria-hidden="true"><span></span><span class="ticks"><span class="from">${clock(line.from)}</span><span class="at" style=${{ left: `${(100 * (now - line.from)) / (line.to - line.from)}%` }}>now</span><span class="to">${clock(line.to)}</span></span><span></span></div>
       <ol class="jobs">${line.rows.map((job) => row(job, line, now))}</ol>` : html`<p class="soft">No job runs or waits.</p>`}
     ${line.left > 0 && html`<p class="soft">and ${line.left} more in the table</p>`}
-    <p class="soft"><span class="legend band"></span> from the likely start to the one that is kept nine times of ten</p>
+    <p class="soft"><span class="legend band"></span> from the likely start to the latest: kept nine times of ten</p>
     <h2>All of them</h2>
     <${DataTable} label="Jobs" columns=${kColumns} rows=${jobs} empty="No job was handed in yet." /></section>`;
 }

@@ -54,6 +54,38 @@ export function groupsOf(pods) {
   return [...groups].sort((a, b) => b[1].length - a[1].length);
 }
 
+// "nvidia.com/gpu: 8, nvidia.com/mig-1g.5gb: 1" -> names of resources
+const resourcesOf = (share) => [...String(share ?? "").matchAll(/([\w.-]+\/[\w.-]+): \S+/g)].map((m) => m[1]);
+
+// Who holds the resources that a group of pods waits for, who has been idle longest first.
+export function holdersOf(group, store) {
+  const wanted = new Set(group.flatMap((pod) => resourcesOf(pod.share)));
+  if (!wanted.size || store.about.partial) return [];
+  const shares = store.shareTable("shares");
+  const holders = new Map();
+  for (const row of shares.rows.values()) {
+    if (!wanted.has(shares.get(row, "resource"))) continue;
+    const share = shares.object(row);
+    const key = shareName(share);
+    const one = holders.get(key) ?? { key, gpus: new Set(), idle: null };
+    one.gpus.add(share.gpu);
+    one.idle = share.idleMinutes === null ? one.idle : Math.min(one.idle ?? Infinity, share.idleMinutes);
+    holders.set(key, one);
+  }
+  return [...holders.values()].sort((a, b) => (b.idle ?? 0) - (a.idle ?? 0) || b.gpus.size - a.gpus.size);
+}
+
+// Other reasons (taints, gates, volumes) do not go away when somebody gives back a GPU.
+const kWantsRoom = /insufficient|in use|free|quota/i;
+const kMostHolders = 8;
+function Holders({ group, store }) {
+  const holders = holdersOf(group, store);
+  if (!holders.length) return null;
+  const first = holders.slice(0, kMostHolders);
+  return html`<p class="holders"><span class="soft">${count(holders.length, "pod")} ${holders.length === 1 ? "has" : "have"} what they wait for:</span>${first.map((h) => html` <span key=${h.key} class="holder"><span class="swatch ${look(h.key)}" aria-hidden="true"></span>${plain(h.key)}${h.idle ? html` <b class="warning">idle ${h.idle} min</b>` : ""}</span>`)}
+    ${holders.length > first.length && html` <span class="soft">and ${holders.length - first.length} more</span>`}</p>`;
+}
+
 export function PodsView({ store, filter }) {
   const pods = podRows(store);
   const waiting = pods.filter(waits).filter((p) => !filter || matches(`${p.key} ${p.reason}`, filter));
@@ -64,6 +96,7 @@ export function PodsView({ store, filter }) {
     ${groupsOf(waiting).map(([why, group]) => html`<details key=${why} class="group" open=${waiting.length <= 20}>
       <summary><b>${count(group.length, "pod")}</b> ${plain(why)}</summary>
       <ul>${group.slice(0, 200).map((p) => html`<li key=${p.key}>${plain(p.key)} <span class="soft">${plain([p.phase, p.share].filter(Boolean).join(", "))}</span></li>`)}</ul>
+      ${kWantsRoom.test(why) && html`<${Holders} group=${group} store=${store} />`}
       ${group.length > 200 && html`<p class="soft">and ${group.length - 200} more</p>`}</details>`)}
     <h2>Pods with GPUs</h2>
     ${store.about.partial && html`<p class="soft">Of this many pods those are listed whose nodes were last in sight under GPUs.</p>`}

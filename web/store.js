@@ -62,6 +62,7 @@ export class Store {
     this.state = "connecting"; // live, paused, hidden, lost
     this.problem = "";
     this.token = "";
+    this.only = ""; // the namespace that was asked for; empty: all
     this.needsToken = false;
     this.paused = false;
     this.updateMs = 0; // what the last change cost this tab
@@ -96,12 +97,21 @@ export class Store {
     this.#interrupt();
     this.changed();
   }
-  setToken(token) {
+  signIn(token, only) {
+    if (only !== this.only) this.#forget();
     this.token = token;
+    this.only = only;
     this.needsToken = false;
     this.problem = "";
     this.#interrupt();
     this.changed();
+  }
+  // What one may see need not be what another may.
+  #forget() {
+    this.tables.clear();
+    this.asked.clear();
+    this.version = 0;
+    this.epoch = "";
   }
   #interrupt() {
     this.#abort?.abort();
@@ -143,9 +153,11 @@ export class Store {
 
   async ask(path, signal) {
     const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    if (this.only) path += `${path.includes("?") ? "&" : "?"}namespace=${encodeURIComponent(this.only)}`;
     const answer = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
     if (answer.status === 401 || answer.status === 403) {
       this.needsToken = answer.headers.get("WWW-Authenticate")?.startsWith("Bearer") ?? false;
+      if (this.needsToken) this.#forget(); // a right that was taken away takes along what it showed
       throw new Error(answer.status === 401 ? "the server asks who you are" : await answer.text());
     }
     return answer;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/aliquot/up_page.h"
 
+#include <algorithm>
+
 #include "cli/host/top_source.h"
 #include "http/access.h"
+#include "lint/run.h"
 #include "page/site.h"
 
 namespace aliquot::up {
@@ -14,7 +17,8 @@ constexpr const char* kTitle = "aliquot up";
 
 Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
                                               const std::string& web_config,
-                                              const std::string& agent) {
+                                              const std::string& agent,
+                                              std::vector<page::Remark> remarks) {
     http::Access access;
     if (!web_config.empty()) {
         auto read = http::read_access(web_config);
@@ -28,11 +32,13 @@ Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
     const auto source = std::make_shared<cli::AgentSource>(
         std::vector<cli::AgentPlace>{*std::move(place)}, cli::AskOptions{});
     std::unique_ptr<UpPage> made(new UpPage());
+    made->remarks_ = std::move(remarks);
     const auto live = std::make_shared<page::Live>(
         [source, page = made.get()] {
             page::Sight sight;
             sight.cluster = source->poll({}).cluster;
             sight.pods = page->pods();
+            sight.remarks = page->remarks_;
             return sight;
         },
         page::LiveOptions{.title = kTitle, .views = "[]"});
@@ -47,6 +53,28 @@ Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
                      : (tls ? "https://" : "http://") + (host.empty() ? "localhost" : host) + ":" +
                            std::to_string(made->server_->port()) + "/";
     return made;
+}
+
+std::vector<page::Remark> lint_remarks(const std::vector<std::string>& paths) {
+    constexpr std::size_t kMostRemarks = 200;
+    lint::Run run;
+    auto inputs = lint::find_source_files(paths);
+    if (!inputs) return {};
+    run.inputs = *std::move(inputs);
+    if (!lint::read_all(run)) return {};
+    lint::check_all(run, nullptr);
+    std::stable_sort(run.findings.begin(), run.findings.end(),
+                     [](const auto& a, const auto& b) { return a.severity < b.severity; });
+    std::vector<page::Remark> remarks;
+    for (const findings::Finding& one : run.findings) {
+        if (remarks.size() == kMostRemarks) break;
+        const std::string_view severity = to_text(one.severity);
+        remarks.push_back({.severity = severity == "info" ? "note" : std::string(severity),
+                           .where = one.file + ":" + std::to_string(one.line),
+                           .what = one.rule + " " + one.message,
+                           .fix = one.fix.empty() ? one.expected : one.fix});
+    }
+    return remarks;
 }
 
 void UpPage::note(const sim::cluster::Snapshot& snapshot) {

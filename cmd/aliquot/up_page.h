@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "http/server.h"
@@ -18,10 +19,12 @@ public:
     /// address      as http::listen_on() takes them
     /// web_config   TLS and passwords; empty: none
     /// agent        the agent's unix socket, a host path
+    /// remarks      what lint says of what is run
     /// errors       kInvalidInput, kConflict, kPermission: others could reach it, and it has no password
     static Result<std::unique_ptr<UpPage>> serve(const std::string& address,
                                                  const std::string& web_config,
-                                                 const std::string& agent);
+                                                 const std::string& agent,
+                                                 std::vector<page::Remark> remarks);
 
     /// What is shown from now on.
     void note(const sim::cluster::Snapshot& snapshot);
@@ -33,9 +36,13 @@ private:
     [[nodiscard]] std::vector<page::PodSeen> pods() const;
 
     std::string url_;
+    std::vector<page::Remark> remarks_;
     mutable std::mutex mutex_;
     sim::cluster::Snapshot snapshot_;       // under mutex_
     std::unique_ptr<http::Server> server_;  // last: its pages use the others
 };
+
+/// What `aliquot lint` finds in these files and folders: what errors are first. Empty: nothing, or they cannot be read.
+std::vector<page::Remark> lint_remarks(const std::vector<std::string>& paths);
 
 }  // namespace aliquot::up

@@ -235,8 +235,14 @@ private:
 
     bool start_page() {
         if (options_.page == "off") return true;
+        std::vector<std::string> files;
+        for (const std::string& one : options_.manifests) {
+            if (one != "-") files.push_back(one);
+        }
+        if (!options_.config_file.empty()) files.push_back(options_.config_file);
         auto page = UpPage::serve(options_.page, options_.page_web_config,
-                                  host_->root().resolve("/run/aliquot/agent.sock").native());
+                                  host_->root().resolve("/run/aliquot/agent.sock").native(),
+                                  lint_remarks(files));
         if (!page) return fail(std::move(page).error().during("--page"));
         page_ = *std::move(page);
         view_.say("page at " + page_->url());

@@ -185,7 +185,7 @@ Result<std::unique_ptr<ClusterPage>> ClusterPage::serve(const PageOptions& optio
     auto listening = http::Server::listen(
         *std::move(server),
         page::Site(live, "/", reach, [page = made.get()](const http::Request& request) {
-            return page->gate_.refuse(request);
+            return page->gate_.admit(request);
         }));
     if (!listening) return std::move(listening).error();
     made->server_ = *std::move(listening);

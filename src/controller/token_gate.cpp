@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/token_gate.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json_value.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "k8s/names.h"
 
 namespace aliquot::controller {
 namespace {
@@ -15,6 +15,7 @@ using Json = nlohmann::json;
 
 constexpr std::chrono::seconds kPatience{5};
 constexpr int kGood = 200;
+constexpr int kWrongName = 400;
 constexpr int kNobody = 401;
 constexpr int kMayNot = 403;
 constexpr int kCannotTell = 503;
@@ -59,15 +60,22 @@ std::string bearer(std::string_view authorization) {
     return std::string(trim(authorization.substr(kScheme.size())));
 }
 
-http::Response refusal(int status) {
+http::Response refusal(int status, bool one_namespace) {
     http::Response answer{.status = status};
     switch (status) {
+        case kWrongName:
+            answer.body = "namespace: expected the name of one\n";
+            break;
         case kNobody:
             answer.body = "a token of this cluster is needed, such as kubectl create token makes\n";
             answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"aliquot\"");
             break;
         case kMayNot:
-            answer.body = "this page is for who may list nodes and the pods of all namespaces\n";
+            answer.body = one_namespace
+                              ? "this page is for who may list the pods of this namespace\n"
+                              : "all of this page is for who may list nodes and the pods of all "
+                                "namespaces; a part of it for who names a namespace whose pods "
+                                "it may list\n";
             answer.headers.emplace_back("WWW-Authenticate", "Bearer error=\"insufficient_scope\"");
             break;
         default:
@@ -82,7 +90,7 @@ http::Response refusal(int status) {
 TokenGate::TokenGate(kube_client::Api& api, std::function<Steady()> now)
     : api_(api), now_(std::move(now)) {}
 
-int TokenGate::ask(const std::string& token) {
+int TokenGate::ask(const std::string& token, const std::string& only) {
     const Json known = status_of_review(api_, token_reviews(), {{"token", token}});
     if (known.is_null()) return kCannotTell;
     if (!flag_at(known, "authenticated").value_or(false)) return kNobody;
@@ -92,58 +100,74 @@ int TokenGate::ask(const std::string& token) {
         if (const Json& value = member(user, field); !value.is_null()) subject[field] = value;
     }
     for (const char* const what : {"pods", "nodes"}) {
+        Json attributes{{"verb", "list"}, {"version", "v1"}, {"resource", what}};
+        if (!only.empty()) attributes["namespace"] = only;
         Json spec = subject;
-        spec["resourceAttributes"] = {{"verb", "list"}, {"version", "v1"}, {"resource", what}};
+        spec["resourceAttributes"] = std::move(attributes);
         const Json may = status_of_review(api_, access_reviews(), std::move(spec));
         if (may.is_null()) return kCannotTell;
         if (!flag_at(may, "allowed").value_or(false)) return kMayNot;
+        if (!only.empty()) break;  // its pods name their nodes; no others are shown
     }
     return kGood;
 }
 
-void TokenGate::remember(const http::Passwords::Digest& token, int status) {
+void TokenGate::remember(const Digest& token, int status) {
     const Steady now = now_();
-    const std::scoped_lock lock(mutex_);
-    if (verdicts_.size() >= kMostRemembered) {
-        std::erase_if(verdicts_, [&](const auto& one) { return one.second.until <= now; });
+    Verdicts& verdicts = status == kGood ? good_ : others_;
+    (status == kGood ? others_ : good_).erase(token);
+    if (verdicts.size() >= kMostRemembered) {
+        std::erase_if(verdicts, [&](const auto& one) { return one.second.until <= now; });
     }
-    if (verdicts_.size() >= kMostRemembered) {
-        // Guesses do not push out who was let in.
-        const auto guess = std::ranges::find_if(
-            verdicts_, [](const auto& one) { return one.second.status != kGood; });
-        verdicts_.erase(guess == verdicts_.end() ? verdicts_.begin() : guess);
-    }
-    verdicts_[token] = {.status = status, .until = now + (status == kGood ? kGoodFor : kBadFor)};
+    if (verdicts.size() >= kMostRemembered) verdicts.erase(verdicts.begin());
+    verdicts[token] = {.status = status, .until = now + (status == kGood ? kGoodFor : kBadFor)};
 }
 
-std::optional<int> TokenGate::remembered(const http::Passwords::Digest& token) {
-    const std::scoped_lock lock(mutex_);
-    const auto known = verdicts_.find(token);
-    if (known == verdicts_.end() || known->second.until <= now_()) return std::nullopt;
-    return known->second.status;
+std::optional<int> TokenGate::remembered(const Digest& token) const {
+    for (const Verdicts* const verdicts : {&good_, &others_}) {
+        const auto found = verdicts->find(token);
+        if (found != verdicts->end() && found->second.until > now_()) return found->second.status;
+    }
+    return std::nullopt;
 }
 
-int TokenGate::judge(const std::string& token) {
-    const auto digest = digests_.digest({.user = "", .password = token});
-    if (const auto known = remembered(digest)) return *known;
-    if (waiting_.fetch_add(1) >= kMostWaiting) {
-        --waiting_;
-        return kCannotTell;
+int TokenGate::judge(const std::string& token, const std::string& only) {
+    const Digest digest = digests_.digest({.user = only, .password = token});
+    {
+        std::unique_lock lock(mutex_);
+        if (asked_.contains(digest)) {
+            answered_.wait_for(lock, kPatience, [&] { return !asked_.contains(digest); });
+        }
+        if (const auto known = remembered(digest)) return *known;
+        // Whom it let in before, it asks about even while guesses take all other places.
+        const std::size_t most = good_.contains(digest) ? 2 * kMostAtOnce : kMostAtOnce;
+        if (asked_.size() >= most || asked_.contains(digest)) return kCannotTell;
+        asked_.insert(digest);
     }
-    const std::scoped_lock lock(asking_);
-    --waiting_;
-    if (const auto known = remembered(digest)) return *known;  // asked while this one waited
-    const int status = ask(token);
+    int status = kCannotTell;
+    try {
+        status = ask(token, only);
+    } catch (const std::exception& problem) {
+        log::error("page.review_failed", {{"why", problem.what()}});
+    }
+    const std::scoped_lock lock(mutex_);
     remember(digest, status);
+    asked_.erase(digest);
+    answered_.notify_all();
     return status;
 }
 
-std::optional<http::Response> TokenGate::refuse(const http::Request& request) {
+page::Pass TokenGate::admit(const http::Request& request) {
+    const std::string only(request.parameter("namespace"));
+    const auto refused = [&](int status) {
+        return page::Pass{.refusal = refusal(status, !only.empty()), .only = {}};
+    };
     const std::string token = bearer(request.header("authorization"));
-    if (token.empty()) return refusal(kNobody);
-    const int status = judge(token);
-    if (status == kGood) return std::nullopt;
-    return refusal(status);
+    if (token.empty() || token.size() > kMostTokenBytes) return refused(kNobody);
+    if (!only.empty() && !k8s::is_dns_label(only)) return refused(kWrongName);
+    const int status = judge(token, only);
+    if (status != kGood) return refused(status);
+    return {.refusal = {}, .only = only};
 }
 
 }  // namespace aliquot::controller

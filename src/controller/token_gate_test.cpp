@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include <latch>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -24,10 +26,7 @@ protected:
         api_.before = [this](const kube_client::Request& request)
             -> std::optional<kube_client::Outcome<kube_client::Reply>> {
             ++asked_;
-            if (slow_ && request.body.find("slow") != std::string::npos) {
-                asking_.count_down();
-                answered_.wait();
-            }
+            if (slow_) slow_();
             if (broken_) return kube_client::Reply{.status = 500, .body = "{}"};
             Json review = Json::parse(request.body);
             if (review["kind"] == "TokenReview") {
@@ -37,32 +36,38 @@ protected:
                      {{"username", "alice"}, {"groups", {"ops"}}, {"extra", {{"scopes", {"a"}}}}}}};
             } else {
                 const Json& spec = review["spec"];
+                const Json& of = spec["resourceAttributes"];
+                const std::lock_guard lock(mutex_);
                 subjects_.push_back(spec);
                 review["status"] = {
-                    {"allowed", may_list_.contains(spec["resourceAttributes"]["resource"])}};
+                    {"allowed", may_list_.contains(of["resource"]) ||
+                                    (of.contains("namespace") && of["namespace"] == "team" &&
+                                     of["resource"] == "pods")}};
             }
             return kube_client::Reply{.status = 201, .body = review.dump()};
         };
     }
     void TearDown() override { log::set_sink({}); }
 
-    int status(const std::string& authorization) {
+    int status(const std::string& authorization, const std::string& only = {}) {
         http::Request request{.method = "GET"};
         if (!authorization.empty()) request.headers["authorization"] = authorization;
-        const auto refused = gate_.refuse(request);
-        return refused ? refused->status : 200;
+        if (!only.empty()) request.query.emplace_back("namespace", only);
+        const page::Pass pass = gate_.admit(request);
+        if (pass.refusal) return pass.refusal->status;
+        EXPECT_EQ(pass.only, only);
+        return 200;
     }
 
     kube_client::StubApi api_;
     TokenGate::Steady now_{1h};
     TokenGate gate_{api_, [this] { return now_; }};
-    bool broken_ = false;
-    bool slow_ = false;
-    std::latch asking_{1};
-    std::latch answered_{1};
+    std::atomic<bool> broken_ = false;
+    std::function<void()> slow_;
+    std::mutex mutex_;  // guards subjects_
     std::set<std::string> may_list_{"pods", "nodes"};
     std::vector<Json> subjects_;
-    int asked_ = 0;
+    std::atomic<int> asked_ = 0;
 };
 
 TEST_F(PageTokenGate, LetsInWhoMayListPodsAndNodes) {
@@ -105,13 +110,56 @@ TEST_F(PageTokenGate, RemembersGoodAnswersLongerThanBadOnes) {
     EXPECT_EQ(status("Bearer good"), 403) << "a right that was taken away";
 }
 
-TEST_F(PageTokenGate, WhoIsKnownDoesNotWaitForTheQuestionOfAnother) {
+TEST_F(PageTokenGate, ShowsANamespaceToWhoMayListItsPodsAndNoMore) {
+    may_list_.clear();
+    EXPECT_EQ(status("Bearer good", "team"), 200);
+    ASSERT_EQ(subjects_.size(), 1U);
+    EXPECT_EQ(subjects_[0]["resourceAttributes"]["namespace"], "team");
+    EXPECT_EQ(subjects_[0]["resourceAttributes"]["resource"], "pods");
+    EXPECT_EQ(status("Bearer good", "other"), 403);
+    EXPECT_EQ(status("Bearer good"), 403) << "what it may see of one does not open the others";
+    EXPECT_EQ(status("Bearer wrong", "team"), 401);
+    EXPECT_EQ(status("", "team"), 401);
+}
+
+TEST_F(PageTokenGate, AsksNothingOfNamesThatAreNone) {
+    for (const char* const name : {"..", "a/b", "Team", "a b", "x\n", "-a"}) {
+        EXPECT_EQ(status("Bearer good", name), 400) << name;
+    }
+    EXPECT_EQ(status("Bearer " + std::string(TokenGate::kMostTokenBytes + 1, 'a')), 401);
+    EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(PageTokenGate, GuessesKeepNobodyOutWhoseTokenIsKnown) {
     EXPECT_EQ(status("Bearer good"), 200);
-    slow_ = true;
-    std::jthread guesser([this] { EXPECT_EQ(status("Bearer slow"), 401); });
-    asking_.wait();
-    EXPECT_EQ(status("Bearer good"), 200);
-    answered_.count_down();
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t held = 0;
+    bool go_on = false;
+    slow_ = [&] {
+        std::unique_lock lock(mutex);
+        ++held;
+        changed.notify_all();
+        changed.wait(lock, [&] { return go_on; });
+    };
+    std::vector<std::jthread> guesses;
+    for (std::size_t i = 0; i < TokenGate::kMostAtOnce; ++i) {
+        guesses.emplace_back(
+            [this, i] { EXPECT_EQ(status("Bearer wrong" + std::to_string(i)), 401); });
+    }
+    {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return held == TokenGate::kMostAtOnce; });
+    }
+    EXPECT_EQ(status("Bearer good"), 200) << "from memory, at once";
+    EXPECT_EQ(status("Bearer another"), 503) << "no more questions at a time";
+    {
+        const std::scoped_lock lock(mutex);
+        go_on = true;
+    }
+    changed.notify_all();
+    guesses.clear();
+    EXPECT_EQ(status("Bearer another"), 401) << "a refusal for want of room is not remembered";
 }
 
 TEST_F(PageTokenGate, ManyTokensTakeNoRoomAndPushOutNobody) {

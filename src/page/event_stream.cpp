@@ -20,18 +20,19 @@ std::string event_text(const Feed::Text& text) {
 
 }  // namespace
 
-void write_events(Live& live, std::uint64_t since, std::chrono::seconds longest,
-                  http::Stream& stream) {
+void write_events(Live& live, Reader reader, std::chrono::seconds longest, http::Stream& stream) {
     const Steady::time_point begun = Steady::now();
     Steady::time_point said = begun;
     if (!stream.write("retry: 2000\n\n")) return;
     while (stream.alive() && Steady::now() - begun < longest) {
-        live.visit(std::chrono::milliseconds(0));
-        const std::uint64_t newest = live.feed().wait_newer(since, kLookForReader);
-        if (newest > since) {
-            const Feed::Text text = live.feed().changes(since);
+        const auto feed = live.visit(std::chrono::milliseconds(0), reader.only);
+        if (!feed) return;
+        if (feed->epoch() != reader.epoch) reader.since = 0;
+        reader.epoch = feed->epoch();
+        if (feed->wait_newer(reader.since, kLookForReader) > reader.since) {
+            const Feed::Text text = feed->changes(reader.since);
             if (!stream.write(event_text(text))) return;
-            since = text.version;
+            reader.since = text.version;
             said = Steady::now();
         } else if (Steady::now() - said >= kBetweenComments) {
             if (!stream.write(": still here\n\n")) return;

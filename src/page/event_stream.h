@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "http/message.h"
 #include "page/live.h"
@@ -18,9 +19,14 @@ inline constexpr std::chrono::seconds kLongestGatedStream{60};
 
 /// Writes server-sent events until the reader has gone: "changes" as Feed::changes() has them, "version" with
 /// {"version"} where they are large, "snapshot" where the reader must take that first; a comment every 15 s.
-/// since   what the reader has; 0: nothing of this feed
+/// only    as of Live::visit()
+/// epoch, since   what the reader has, of which feed; of another one: nothing
 /// source  WHATWG HTML, section 9.2
-void write_events(Live& live, std::uint64_t since, std::chrono::seconds longest,
-                  http::Stream& stream);
+struct Reader {
+    std::string only;
+    std::string epoch;
+    std::uint64_t since = 0;
+};
+void write_events(Live& live, Reader reader, std::chrono::seconds longest, http::Stream& stream);
 
 }  // namespace aliquot::page

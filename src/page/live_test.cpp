@@ -67,9 +67,9 @@ TEST(PageLive, ALookThatFailsIsNotTheEnd) {
 }
 
 /// A reader that goes after some parts.
-class Reader final : public http::Stream {
+class Browser final : public http::Stream {
 public:
-    explicit Reader(unsigned parts) : left_(parts) {}
+    explicit Browser(unsigned parts) : left_(parts) {}
     bool write(std::string_view bytes) override {
         text += bytes;
         return left_ > 0 && --left_ > 0;
@@ -82,6 +82,34 @@ private:
     unsigned left_;
 };
 
+TEST(PageLive, ShowsAPartToWhoMaySeeAPartAndKeepsItApart) {
+    Live live(seen, {.title = "t", .views = "[]", .interval = 5ms});
+    const auto whole = live.visit(10s);
+    const auto part = live.visit(10s, "nobody-here");
+    ASSERT_TRUE(part);
+    EXPECT_NE(part->epoch(), whole->epoch());
+    ASSERT_TRUE(part->snapshot().json);
+    EXPECT_THAT(*part->snapshot().json, HasSubstr(R"("only":"nobody-here")"));
+    EXPECT_THAT(*part->snapshot().json, testing::Not(HasSubstr("gpu-node-1")));
+    EXPECT_THAT(*whole->snapshot().json, HasSubstr("gpu-node-1"));
+    EXPECT_THAT(live.shares_json({"gpu-node-1"}, "nobody-here"),
+                testing::Not(HasSubstr("gpu-node-1")));
+    EXPECT_THAT(live.history_json("gpu-node-1/0", "nobody-here"), HasSubstr(R"("busy":[])"));
+    EXPECT_THAT(live.history_json("", "nobody-here"), HasSubstr(R"("busy":[])"));
+}
+
+TEST(PageLive, KeepsPartsOnlyForSoManyAndForSoLong) {
+    Live live(seen, {.title = "t", .views = "[]", .interval = 5ms, .quiet_after = 20ms});
+    for (std::size_t i = 0; i < Live::kMostParts; ++i) {
+        live.visit(0ms, "space-" + std::to_string(i));
+    }
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (!live.visit(0ms, "one-more") && std::chrono::steady_clock::now() < deadline) {
+        live.visit(10ms);  // the others are forgotten with one of the next looks
+    }
+    EXPECT_TRUE(live.visit(0ms, "one-more"));
+}
+
 TEST(PageEvents, SendWhoHasNothingToTheSnapshotAndOthersTheChanges) {
     std::atomic<unsigned> celsius = 0;
     Live live(
@@ -92,11 +120,13 @@ TEST(PageEvents, SendWhoHasNothingToTheSnapshotAndOthersTheChanges) {
         },
         {.title = "t", .views = "[]", .interval = 5ms});
     live.visit(10s);
-    Reader first(2);
-    write_events(live, 0, kLongestStream, first);
+    Browser first(2);
+    write_events(live, {}, kLongestStream, first);
     EXPECT_THAT(first.text, StartsWith("retry: 2000\n\nevent: snapshot\ndata: {\"version\":"));
-    Reader second(3);
-    write_events(live, live.feed().snapshot().version, kLongestStream, second);
+    Browser second(3);
+    write_events(
+        live, {.only = "", .epoch = live.feed().epoch(), .since = live.feed().snapshot().version},
+        kLongestStream, second);
     EXPECT_THAT(second.text, HasSubstr("event: changes\ndata: {\"version\":"));
     EXPECT_THAT(second.text, HasSubstr("look "));
 }

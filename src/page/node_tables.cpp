@@ -2,7 +2,9 @@
 #include "page/node_tables.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/units.h"
 #include "catalog/mig_profiles.h"
 #include "grant/mechanism.h"
 #include "page/history.h"
@@ -25,6 +27,13 @@ std::optional<std::uint64_t> watts(std::optional<std::uint64_t> milliwatts) {
     return *milliwatts / kMilliwattsPerWatt;
 }
 
+/// Of a unit of money; nothing that is not a price.
+std::optional<std::uint64_t> micros(std::optional<double> price) {
+    constexpr double kMostPrice = 1e6;
+    if (!price || !(*price >= 0) || *price > kMostPrice) return std::nullopt;
+    return static_cast<std::uint64_t>(std::llround(*price * kMillion));
+}
+
 Row node_row(const top::Agent& agent) {
     const bool known = agent.snapshot != nullptr;
     const std::string name = known ? agent.snapshot->node : agent.address;
@@ -45,6 +54,7 @@ Row node_row(const top::Agent& agent) {
         .number(sums.idle_pods)
         .text(known ? agent.snapshot->driver_version : "")
         .text(problem)
+        .number(known ? micros(agent.snapshot->price_per_gpu_hour) : std::nullopt)
         .done();
 }
 
@@ -149,11 +159,11 @@ Breadth breadth_of(const top::ClusterSnapshot& cluster) {
 }
 
 std::vector<Table> tables_of(const Sight& sight, Breadth breadth) {
-    Table nodes{
-        .name = "nodes",
-        .columns = {"node", "gpus", "silent", "unhealthy", "busy", "memoryUsed", "memoryTotal",
-                    "watts", "slots", "allocated", "pods", "idlePods", "driver", "problem"},
-        .rows = {}};
+    Table nodes{.name = "nodes",
+                .columns = {"node", "gpus", "silent", "unhealthy", "busy", "memoryUsed",
+                            "memoryTotal", "watts", "slots", "allocated", "pods", "idlePods",
+                            "driver", "problem", "gpuHourMicros"},
+                .rows = {}};
     Table gpus{.name = "gpus",
                .columns = {"gpu", "model", "memoryTotal", "memoryUsed", "busy", "celsius", "watts",
                            "sharing", "slots", "allocated", "health", "reason", "advice", "slices"},

@@ -77,6 +77,8 @@ http::Response Site::operator()(const http::Request& request) const {
     response.headers.emplace_back("Content-Security-Policy", kPolicy);
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
     response.headers.emplace_back("Referrer-Policy", "no-referrer");
+    response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
+    response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
     response.headers.emplace_back("Cache-Control", "no-cache");
     return response;
 }
@@ -93,14 +95,11 @@ http::Response Site::answer(const http::Request& request) const {
     }
     if (!request.path.starts_with(prefix_)) return refused(404, "the page is at " + prefix_);
     const std::string path = request.path.substr(prefix_.size());
-    if (is_data(path) && gate_) {
-        if (auto refusal = gate_(request)) return *std::move(refusal);
+    if (is_data(path)) {
+        Pass pass = gate_ ? gate_(request) : Pass{};
+        if (pass.refusal) return *std::move(pass.refusal);
+        return data(request, path, pass.only);
     }
-    if (path == "snapshot.json") return snapshot();
-    if (path == "changes.json") return changes(request);
-    if (path == "events") return events(request);
-    if (path == "shares.json") return shares(request);
-    if (path == "history.json") return history(request);
     return file(request, path.empty() ? "index.html" : path);
 }
 
@@ -118,51 +117,55 @@ http::Response Site::file(const http::Request& request, const std::string& path)
     return response;
 }
 
-http::Response Site::snapshot() const {
-    live_->visit(kPatience);
-    auto text = live_->feed().snapshot();
+http::Response Site::data(const http::Request& request, const std::string& path,
+                          const std::string& only) const {
+    const auto feed = live_->visit(kPatience, only);
+    if (!feed) return refused(503, "too many look at different namespaces; try again");
+    if (path == "changes.json") return changes(request, *feed);
+    if (path == "events") return events(request, only);
+    if (path == "shares.json") return shares(request, only);
+    if (path == "history.json") {
+        return {.content_type = kJsonType,
+                .body = live_->history_json(std::string(request.parameter("gpu")), only)};
+    }
+    if (path != "snapshot.json") return refused(404, "there is no such file");
+    auto text = feed->snapshot();
     if (!text.json) return refused(503, "nothing was looked at yet");
     return json_answer(std::move(text.json));
 }
 
-http::Response Site::changes(const http::Request& request) const {
-    live_->visit(kPatience);
+http::Response Site::changes(const http::Request& request, const Feed& feed) {
     const auto since = parse_number<std::uint64_t>(request.parameter("since"));
     if (!since) return refused(400, "since: expected the number of a version");
-    if (request.parameter("epoch") != live_->feed().epoch()) {
+    if (request.parameter("epoch") != feed.epoch()) {
         return refused(410, "that was another server: take the snapshot");
     }
-    auto text = live_->feed().changes(*since);
+    auto text = feed.changes(*since);
     if (!text.json) return refused(410, "too long ago: take the snapshot");
     return json_answer(std::move(text.json));
 }
 
-http::Response Site::events(const http::Request& request) const {
+http::Response Site::events(const http::Request& request, const std::string& only) const {
     const auto since = parse_number<std::uint64_t>(request.parameter("since"));
     if (!since) return refused(400, "since: expected the number of a version");
-    const bool same = request.parameter("epoch") == live_->feed().epoch();
     http::Response response{.content_type = "text/event-stream"};
     response.headers.emplace_back("X-Accel-Buffering", "no");
-    response.stream = [live = live_, from = same ? *since : 0,
+    response.stream = [live = live_,
+                       reader = Reader{.only = only,
+                                       .epoch = std::string(request.parameter("epoch")),
+                                       .since = *since},
                        longest = gate_ ? kLongestGatedStream : kLongestStream](
-                          http::Stream& stream) { write_events(*live, from, longest, stream); };
+                          http::Stream& stream) { write_events(*live, reader, longest, stream); };
     return response;
 }
 
-http::Response Site::shares(const http::Request& request) const {
+http::Response Site::shares(const http::Request& request, const std::string& only) const {
     std::vector<std::string> nodes;
     for (const auto& [name, value] : request.query) {
         if (name == "node" && nodes.size() < kMostNodesAsked) nodes.push_back(value);
     }
     if (nodes.empty()) return refused(400, "node: expected the name of a node, once or more");
-    live_->visit(kPatience);
-    return {.content_type = kJsonType, .body = live_->shares_json(nodes)};
-}
-
-http::Response Site::history(const http::Request& request) const {
-    live_->visit(kPatience);
-    return {.content_type = kJsonType,
-            .body = live_->history().json(std::string(request.parameter("gpu")))};
+    return {.content_type = kJsonType, .body = live_->shares_json(nodes, only)};
 }
 
 }  // namespace aliquot::page

@@ -26,9 +26,13 @@ enum class Reach : std::uint8_t {
 /// errors   kInvalidInput: not such an address; kPermission: what is missing
 Result<Reach> reach_of(std::string_view address, const http::Access& access);
 
-/// Who may see what the page shows. Empty: this one may; else what is answered. The page's own files, which say
-/// nothing of the cluster, are for all. Thread-safe.
-using Gate = std::function<std::optional<http::Response>(const http::Request&)>;
+/// What somebody may see of what the page shows.
+struct Pass {
+    std::optional<http::Response> refusal;  // what is answered in its place
+    std::string only;                       // the namespace whose pods may be seen; empty: all
+};
+/// The page's own files, which say nothing of the cluster, are for all. Thread-safe.
+using Gate = std::function<Pass(const http::Request&)>;
 
 /// The page over HTTP, read-only: the files of web/ and beside them snapshot.json, changes.json?epoch=&since=,
 /// events (server-sent), shares.json?node= and history.json?gpu=. Thread-safe; a Handler once it is copied.
@@ -47,11 +51,13 @@ private:
     };
     [[nodiscard]] http::Response answer(const http::Request& request) const;
     [[nodiscard]] http::Response file(const http::Request& request, const std::string& path) const;
-    [[nodiscard]] http::Response snapshot() const;
-    [[nodiscard]] http::Response changes(const http::Request& request) const;
-    [[nodiscard]] http::Response events(const http::Request& request) const;
-    [[nodiscard]] http::Response shares(const http::Request& request) const;
-    [[nodiscard]] http::Response history(const http::Request& request) const;
+    [[nodiscard]] http::Response data(const http::Request& request, const std::string& path,
+                                      const std::string& only) const;
+    static http::Response changes(const http::Request& request, const Feed& feed);
+    [[nodiscard]] http::Response events(const http::Request& request,
+                                        const std::string& only) const;
+    [[nodiscard]] http::Response shares(const http::Request& request,
+                                        const std::string& only) const;
 
     std::shared_ptr<Live> live_;
     std::string prefix_;

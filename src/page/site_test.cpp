@@ -99,7 +99,7 @@ TEST_F(PageSite, TellsTheStateAndWhatChanged) {
 
 TEST_F(PageSite, AsksTheGateForAllButItsFiles) {
     const Site site(live_, "/page/", Reach::kWhoMay, [](const http::Request&) {
-        return std::optional(http::Response{.status = 401, .body = "who?\n"});
+        return Pass{.refusal = http::Response{.status = 401, .body = "who?\n"}, .only = ""};
     });
     const auto asked = [&](const std::string& target) {
         http::Request request{.method = "GET"};
@@ -112,6 +112,25 @@ TEST_F(PageSite, AsksTheGateForAllButItsFiles) {
                                    "shares.json?node=a", "history.json"}) {
         EXPECT_EQ(asked(std::string("/page/") + path), 401) << path;
     }
+}
+
+TEST_F(PageSite, ShowsOnlyWhatTheGateLetsSee) {
+    const Site site(live_, "/page/", Reach::kWhoMay,
+                    [](const http::Request&) { return Pass{.refusal = {}, .only = "not-there"}; });
+    const auto asked = [&](const std::string& target) {
+        http::Request request{.method = "GET"};
+        http::read_target(target, request);
+        return body(site(request));
+    };
+    for (const char* const path : {"snapshot.json", "shares.json?node=gpu-node-1", "history.json",
+                                   "history.json?gpu=gpu-node-1/0"}) {
+        EXPECT_THAT(asked(std::string("/page/") + path), testing::Not(HasSubstr("gpu-node-1")))
+            << path;
+    }
+    EXPECT_THAT(asked("/page/snapshot.json"), HasSubstr(R"("only":"not-there")"));
+    const std::string whole = live_->feed().epoch();
+    EXPECT_THAT(asked("/page/changes.json?since=1&epoch=" + whole), HasSubstr("another server"))
+        << "a version of the whole leads nowhere";
 }
 
 TEST_F(PageSite, StreamsEventsOverHttp) {

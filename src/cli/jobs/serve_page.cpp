@@ -80,7 +80,7 @@ page::Table jobs_table(Keeper& keeper) {
 }  // namespace
 
 Result<ServedPage> serve_jobs_page(Keeper& keeper, const std::string& address,
-                                   const std::string& web_config) {
+                                   const std::string& web_config, page::CostLook costs) {
     http::Access access;
     if (!web_config.empty()) {
         auto read = http::read_access(web_config);
@@ -91,12 +91,13 @@ Result<ServedPage> serve_jobs_page(Keeper& keeper, const std::string& address,
     if (!reach) return reach.error();
     const bool tls = access.tls.has_value();
     const auto live = std::make_shared<page::Live>(
-        [&keeper] {
+        [&keeper, costs = std::make_shared<page::CostLook>(std::move(costs))] {
             page::Sight sight;
             sight.more.push_back(jobs_table(keeper));
+            costs->add_to(sight);
             return sight;
         },
-        page::LiveOptions{.title = "Jobs of " + machine_name(), .views = R"(["jobs"])"});
+        page::LiveOptions{.title = "Jobs of " + machine_name(), .views = R"(["jobs","cost"])"});
     auto server = http::Server::listen({.address = address, .access = std::move(access)},
                                        page::Site(live, "/", *reach));
     if (!server) return std::move(server).error();

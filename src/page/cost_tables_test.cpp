@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/cost_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace aliquot::page {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+cost::Line line(std::string key, cost::State state, cost::Micros amount, bool nobody = false) {
+    cost::Line made{.key = std::move(key), .nobody = nobody};
+    made.sums.by_state[static_cast<std::size_t>(state)] = amount;
+    made.sums.gpu = amount;
+    made.sums.gpu_ms[static_cast<std::size_t>(state)] = 7'200'000;
+    return made;
+}
+
+std::string told(const cost::Report& report) {
+    State state{.tables = cost_tables(report, "USD"), .about = "{}"};
+    settle(state);
+    return tables_json(state);
+}
+
+TEST(PageCosts, TellWhoHadWhatAndWhatNobodyHad) {
+    cost::Report report;
+    report.lines = {line("team-a", cost::State::kBusy, 12'500'000),
+                    line("team-b", cost::State::kIdle, 3'000'000),
+                    line("", cost::State::kFree, 500'000, true)};
+    report.steps = {
+        {.begin = 86'400'000, .owners = 15'500'000, .idle = 3'000'000, .nobody = 500'000}};
+    const std::string json = told(report);
+    EXPECT_THAT(json, HasSubstr(R"(["owner/team-a","team-a","owner",12500000,0,7200,"USD"])"));
+    EXPECT_THAT(json, HasSubstr(R"(["owner/team-b","team-b","owner",3000000,3000000,7200,"USD"])"));
+    EXPECT_THAT(json, HasSubstr(R"(["nobody/free","free","nobody",500000,0,7200,"USD"])"));
+    EXPECT_THAT(json, HasSubstr(R"(["86400000",15500000,3000000,500000])"));
+}
+
+TEST(PageCosts, AddUpWhatIsNotListed) {
+    cost::Report report;
+    for (std::size_t i = 0; i < kMostCostLines + 3; ++i) {
+        report.lines.push_back(line("team-" + std::to_string(i), cost::State::kBusy, 2));
+    }
+    report.lines.push_back(line("", cost::State::kFree, 9, true));
+    const std::string json = told(report);
+    EXPECT_THAT(json, HasSubstr(R"("3 others","rest",6,0,21600)"));
+    EXPECT_THAT(json, HasSubstr(R"("free","nobody",9,)")) << "what nobody had is always told";
+    EXPECT_THAT(json, Not(HasSubstr("team-501")));
+}
+
+TEST(PageCosts, AreAskedForOnceAMinuteAndKeptWhereTheStoreIsAway) {
+    int asked = 0;
+    bool away = false;
+    CostLook look(
+        [&]() -> Result<cost::Report> {
+            ++asked;
+            if (away) return Error{ErrorCode::kUnavailable, "the store is away"};
+            cost::Report report;
+            report.lines = {line("team-a", cost::State::kBusy, 5)};
+            return report;
+        },
+        "EUR");
+    CostLook::Steady now{};
+    const auto seen = [&] {
+        Sight sight{.title = "", .cluster = {}, .pods = {}, .remarks = {}, .more = {}};
+        look.add_to(sight, now);
+        return sight;
+    };
+    EXPECT_EQ(seen().more.size(), 2U);
+    now += std::chrono::seconds(59);
+    EXPECT_EQ(seen().more.size(), 2U);
+    EXPECT_EQ(asked, 1);
+    away = true;
+    now += std::chrono::seconds(1);
+    const Sight without = seen();
+    EXPECT_EQ(asked, 2);
+    EXPECT_EQ(without.more.size(), 2U);
+    ASSERT_EQ(without.remarks.size(), 1U);
+    EXPECT_EQ(without.remarks[0].what, "the store is away");
+    Sight none{.title = "", .cluster = {}, .pods = {}, .remarks = {}, .more = {}};
+    CostLook({}, "").add_to(none);
+    EXPECT_TRUE(none.more.empty());
+}
+
+TEST(PageCosts, TakeAnEmptyReport) { EXPECT_THAT(told({}), HasSubstr(R"("rows":[])")); }
+
+}  // namespace
+}  // namespace aliquot::page

@@ -14,7 +14,7 @@ using namespace aliquot;
 struct Cluster {
     unsigned nodes = 1'000;
     unsigned gpus = 8;
-    unsigned pods = 4;  // on each GPU
+    unsigned pods = 32;  // on each GPU
 };
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;

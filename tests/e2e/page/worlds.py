@@ -71,13 +71,14 @@ def free_port():
 
 
 class Cluster:
-    """An API server with roles, an agent with two GPUs, a pod that waits, and a controller with the page. alice may list pods and nodes, bob nothing."""
+    """An API server with roles, an agent with two GPUs, a pod that waits, and a controller with the page. alice may list pods and nodes, carol
+    the pods of one namespace, bob nothing."""
 
     def __init__(self, programs, simulated):
         self.home = tempfile.TemporaryDirectory(prefix="aliquot-cluster-page-")
         home = pathlib.Path(self.home.name)
         self.processes = []
-        server = self.start([simulated / "kube-apiserver-sim", "--directory", home / "api", "--rbac", "--token", "alice-token=alice", "--token", "bob-token=bob"])
+        server = self.start([simulated / "kube-apiserver-sim", "--directory", home / "api", "--rbac", "--token", "alice-token=alice", "--token", "bob-token=bob", "--token", "carol-token=carol"])
         self.api = re.search(r"http=(\S+)", server.stdout.readline())[1]
         self.admin = (home / "api/admin.token").read_text().strip()
         rbac = "/apis/rbac.authorization.k8s.io/v1"
@@ -86,6 +87,9 @@ class Cluster:
                                                   "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "looks"}})
         for name in ("team", "aliquot-system"):
             self.post("/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": name}})
+        self.post(f"{rbac}/namespaces/team/roles", {"kind": "Role", "metadata": {"name": "looks"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]})
+        self.post(f"{rbac}/namespaces/team/rolebindings", {"kind": "RoleBinding", "metadata": {"name": "carol-looks"}, "subjects": [{"kind": "User", "name": "carol"}],
+                                                           "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "looks"}})
         self.post("/api/v1/namespaces/team/pods", {"kind": "Pod", "metadata": {"name": "train"}, "spec": {"containers": [
             {"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}}]}})
         why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."}

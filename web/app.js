@@ -149,7 +149,7 @@ function SignIn({ store }) {
     <h2>Sign in</h2>
     <p>${store.problem}</p>
     <p><label for="token">Token</label> <input id="token" name="token" type="password" autocomplete="off" required /></p>
-    <p><label for="namespace">Namespace</label> <input id="namespace" name="namespace" autocomplete="off" pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?" maxlength="63" aria-describedby="namespace-help" />
+    <p><label for="namespace">Namespace</label> <input id="namespace" name="namespace" autocomplete="off" maxlength="63" aria-describedby="namespace-help" />
       <br /><span id="namespace-help" class="soft">empty: all; or the one whose pods you may see</span></p>
     <button>Sign in</button>
     <p class="soft">It is kept in this tab only, until it is closed or loaded again.</p>

@@ -74,7 +74,7 @@ export function JobsView({ store, filter }) {
   const running = all.filter((j) => !kFinal.has(j.state) && !waits(j)).length;
   const waiting = all.filter((j) => !kFinal.has(j.state) && waits(j)).length;
   return html`<section aria-labelledby="jobs-title"><h2 id="jobs-title">${count(running, "job")} on GPUs, ${waiting} waiting</h2>
-    ${line.rows.length ? html`<div class="job-row axis soft" aria-hidden="true"><span></span><span class="ticks"><span class="from">${clock(line.from)}</span><span class="at" style=${{ left: `${(100 * (now - line.from)) / (line.to - line.from)}%` }}>now</span><span class="to">${clock(line.to)}</span></span><span></span></div>
+    ${line.rows.length ? html`<div class="axis-row axis soft" aria-hidden="true"><span></span><span class="ticks"><span class="from">${clock(line.from)}</span><span class="at" style=${{ left: `${(100 * (now - line.from)) / (line.to - line.from)}%` }}>now</span><span class="to">${clock(line.to)}</span></span><span></span></div>
       <ol class="jobs">${line.rows.map((job) => row(job, line, now))}</ol>` : html`<p class="soft">No job runs or waits.</p>`}
     ${line.left > 0 && html`<p class="soft">and ${line.left} more in the table</p>`}
     <p class="soft"><span class="legend band"></span> from the likely start to the latest: kept nine times of ten</p>

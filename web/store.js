@@ -155,6 +155,10 @@ export class Store {
     const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
     if (this.only) path += `${path.includes("?") ? "&" : "?"}namespace=${encodeURIComponent(this.only)}`;
     const answer = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
+    if (this.only && answer.status === 400 && path.startsWith("snapshot.json")) {
+      this.needsToken = true; // no such name
+      throw new Error(await answer.text());
+    }
     if (answer.status === 401 || answer.status === 403) {
       this.needsToken = answer.headers.get("WWW-Authenticate")?.startsWith("Bearer") ?? false;
       if (this.needsToken) this.#forget(); // a right that was taken away takes along what it showed

@@ -210,6 +210,15 @@ void check_autoscaler(const File& file, const Set& set, const Object& object, co
         }
     }
     const std::string kind = text_at(*object.node, "spec.scaleTargetRef.kind");
+    if (!kind.empty() && kind.front() >= 'a' && kind.front() <= 'z' && !is_placeholder(kind)) {
+        std::string right = kind;
+        right.front() = static_cast<char>(right.front() - 32);
+        report
+            .add("FORM003", at_path(*object.node, "spec.scaleTargetRef.kind")->mark,
+                 "no kind is called '" + kind + "'")
+            .expected(right)
+            .fix("kind: " + right);
+    }
     const std::string name = text_at(*object.node, "spec.scaleTargetRef.name");
     if (name.empty() || is_placeholder(name)) return;
     const Target target = target_of(file, set, kind, name);

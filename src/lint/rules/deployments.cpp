@@ -46,6 +46,18 @@ bool is_about_gpus(const File& file) {
     return times >= kOften;
 }
 
+/// Pods of these kinds run on and on; the API server takes no other policy.
+void check_restarts(const Object& object, Report& report) {
+    const Value* policy = at_path(*object.node, "spec.template.spec.restartPolicy");
+    if (policy == nullptr || (policy->scalar != "OnFailure" && policy->scalar != "Never")) return;
+    report
+        .add("FORM003", policy->mark,
+             "the restartPolicy of " + object.kind + " " + object.name + " is " + policy->scalar +
+                 ", which is refused")
+        .expected("Always, or a Job")
+        .fix("restartPolicy: Always");
+}
+
 void check_selector(const File& file, const Set& set, const Object& object, Report& report) {
     const Value* spec = object.node->find("spec");
     const Value* pod = spec == nullptr ? nullptr : at_path(*spec, "template.spec");
@@ -245,6 +257,7 @@ void check_deployments(const File& file, const Set& set, const Facts* facts, Rep
     for (const Object& object : file.objects) {
         if (object.role == Role::kObject && has_selector(object)) {
             check_selector(file, set, object, report);
+            check_restarts(object, report);
         }
     }
     if (facts != nullptr) {

@@ -89,6 +89,21 @@ void check_dashes(const Command& command, Report& report) {
     }
 }
 
+/// `--set-file config.map.config`: a value without '=' sets nothing.
+void check_assignments(const Command& command, Report& report) {
+    if (command.words.size() < 2) return;
+    for (const std::string_view flag : {"--set", "--set-string", "--set-file", "--set-json"}) {
+        const Word* word = command.flag(flag);
+        const auto value = command.value(flag);
+        if (word == nullptr || !value || is_placeholder(*value) || contains(*value, "$")) continue;
+        if (contains(*value, "=") || contains(command.text, std::string(flag) + " \\")) continue;
+        report
+            .add("HELM002", word->mark,
+                 std::string(flag) + " '" + *value + "' has no '=', and helm refuses it")
+            .expected(std::string(flag) + " KEY=VALUE");
+    }
+}
+
 }  // namespace
 
 void check_helm(const File& file, const Set& /*set*/, const Facts* /*facts*/, Report& report) {
@@ -99,6 +114,7 @@ void check_helm(const File& file, const Set& /*set*/, const Facts* /*facts*/, Re
     }
     for (const Command& command : file.commands) {
         if (command.is("helm") || command.is("helm3")) check_dashes(command, report);
+        if (command.is("helm") || command.is("helm3")) check_assignments(command, report);
     }
     for (const Object& object : file.objects) check_written_version(object, report);
     check_helm_keys(file, installs, report);

@@ -79,6 +79,30 @@ void check_cuda_tag(const File& file, const Image& image, Report& report) {
             file, image, nearest_tag(*tag));
 }
 
+/// "24.05-py3": the releases of NGC are months. False: the tag does not begin as one.
+bool is_impossible_month(std::string_view tag) {
+    if (tag.size() < 5 || tag[2] != '.') return false;
+    for (const std::size_t at : {0U, 1U, 3U, 4U}) {
+        if (!is_digit(tag[at])) return false;
+    }
+    if (tag.size() > 5 && tag[5] != '-' && tag[5] != '.') return false;
+    const int month = (tag[3] - '0') * 10 + (tag[4] - '0');
+    return month < 1 || month > 12;
+}
+
+void check_ngc_tag(const Image& image, Report& report) {
+    constexpr std::array<std::string_view, 8> kMonthly{
+        "nvidia/pytorch", "nvidia/tensorflow",         "nvidia/tritonserver",
+        "nvidia/nemo",    "nvidia/tensorrt",           "nvidia/mxnet",
+        "nvidia/jax",     "nvidia/cuquantum-appliance"};
+    if (image.registry != "nvcr.io" || !is_impossible_month(image.tag)) return;
+    if (std::find(kMonthly.begin(), kMonthly.end(), image.repository) == kMonthly.end()) return;
+    report
+        .add("IMG001", image.mark,
+             "there is no tag '" + image.tag + "': releases of NGC are YEAR.MONTH")
+        .expected("a month from 01 to 12, as 24.05-py3");
+}
+
 struct Moved {
     std::string_view registry;  // "" for Docker Hub
     std::string_view repository;
@@ -305,6 +329,7 @@ void check_images(const File& file, const Set& /*set*/, const Facts* facts, Repo
             continue;
         }
         check_moved(image, report);
+        check_ngc_tag(image, report);
         if (facts != nullptr && image.source != Image::Source::kDockerfile) {
             check_driver(image, *facts, report);
         }

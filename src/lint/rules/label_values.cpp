@@ -60,7 +60,41 @@ std::string meant_value(std::string_view label, std::string_view value, const Wo
     return {};
 }
 
+/// Labels of gpu-feature-discovery whose value is a plain number: memory in MiB, counts, versions.
+bool is_number_label(std::string_view label) {
+    constexpr std::array<std::string_view, 9> kNumbers{
+        "nvidia.com/gpu.memory",        "nvidia.com/gpu.count",
+        "nvidia.com/gpu.replicas",      "nvidia.com/gpu.compute.major",
+        "nvidia.com/gpu.compute.minor", "nvidia.com/cuda.driver.major",
+        "nvidia.com/cuda.driver.minor", "nvidia.com/cuda.runtime.major",
+        "nvidia.com/cuda.runtime.minor"};
+    return std::find(kNumbers.begin(), kNumbers.end(), label) != kNumbers.end();
+}
+
 void check_value(std::string_view label, const Value& value, Report& report) {
+    if (is_number_label(label) && !value.scalar.empty() && !is_placeholder(value.scalar) &&
+        !std::all_of(value.scalar.begin(), value.scalar.end(),
+                     [](char c) { return is_digit(c); })) {
+        const bool memory = label == "nvidia.com/gpu.memory";
+        report
+            .add("POD025", value.mark,
+                 "the label " + std::string(label) + " is a number, and '" + value.scalar +
+                     "' is not one")
+            .expected(memory ? "MiB without a unit, as 81920; Gt and Lt of an affinity compare it"
+                             : "a number");
+        return;
+    }
+    if (label == "nvidia.com/gpu.present" || label == "nvidia.com/mig.capable" ||
+        label.starts_with("nvidia.com/gpu.deploy.")) {
+        constexpr std::array<std::string_view, 5> kMeanYes{"yes", "True", "TRUE", "1", "on"};
+        if (std::find(kMeanYes.begin(), kMeanYes.end(), value.scalar) == kMeanYes.end()) return;
+        report
+            .add("POD025", value.mark,
+                 "no node has the label '" + std::string(label) + ": " + value.scalar + '\'')
+            .expected("\"true\"")
+            .fix("\"true\"");
+        return;
+    }
     const std::string_view text =
         label == "nvidia.com/gpu.product" ? plain_product(value.scalar) : value.scalar;
     if (text.empty() || is_placeholder(value.scalar)) return;

@@ -222,10 +222,56 @@ double slurm_gpus(std::string_view line) {
     return 0;
 }
 
+/// `--gres=gpus:2`: Slurm's generic resource is called gpu.
+void check_gres(const File& file, const Block& block, Report& report) {
+    constexpr std::string_view kFlag = "--gres=";
+    for (std::size_t at = block.text.find(kFlag); at != std::string::npos;
+         at = block.text.find(kFlag, at + 1)) {
+        const std::size_t begin = at + kFlag.size();
+        const std::string name =
+            block.text.substr(begin, block.text.find_first_of(": \t\n,", begin) - begin);
+        if (name != "gpus" && name != "GPU" && name != "nvidia" && name != "cuda" &&
+            name != "gres/gpu")
+            continue;
+        const bool slurm =
+            file.mentions("#SBATCH") || file.mentions("srun") || file.mentions("sbatch");
+        if (!slurm) continue;
+        report.add("RUN007", block.place(begin), "Slurm has no generic resource '" + name + '\'')
+            .expected("--gres=gpu:N or --gpus=N");
+    }
+}
+
+/// `#SBATCH --gpus-per-nodes=4`: sbatch refuses a script with an option that it does not know.
+void check_sbatch(const Block& block, Report& report) {
+    constexpr std::string_view kHead = "#SBATCH --";
+    const std::vector<std::string_view> known{
+        "gpus",          "gpus-per-node", "gpus-per-task",  "gpus-per-socket",
+        "gpu-bind",      "gpu-freq",      "gres",           "gres-flags",
+        "cpus-per-gpu",  "mem-per-gpu",   "ntasks-per-gpu", "ntasks-per-node",
+        "cpus-per-task", "partition",     "nodes",          "ntasks",
+        "time",          "account",       "job-name",       "output",
+        "error",         "array",         "constraint",     "exclusive",
+        "nodelist",      "mem",           "mem-per-cpu"};
+    for (std::size_t at = block.text.find(kHead); at != std::string::npos;
+         at = block.text.find(kHead, at + 1)) {
+        const std::size_t begin = at + kHead.size();
+        const std::string name =
+            block.text.substr(begin, block.text.find_first_of("= \t\r\n", begin) - begin);
+        if (!contains(name, "gpu") || std::find(known.begin(), known.end(), name) != known.end())
+            continue;
+        const std::string_view meant = nearest(name, known);
+        if (meant.empty()) continue;
+        report.add("RUN005", block.place(begin), "sbatch has no option --" + name)
+            .expected("--" + std::string(meant));
+    }
+}
+
 void check_commands(const File& file, Report& report) {
     std::map<int, double> by_block;  // what an export of the block says
     for (std::size_t i = 0; i < file.blocks.size(); ++i) {
         if (file.blocks[i].language != Language::kShell) continue;
+        check_gres(file, file.blocks[i], report);
+        check_sbatch(file.blocks[i], report);
         for (const std::string_view line : split(file.blocks[i].text, '\n')) {
             if (const double gpus = slurm_gpus(line); gpus > 0)
                 by_block[static_cast<int>(i)] = gpus;

@@ -23,6 +23,27 @@ public:
     SyntaxCheck(const Expression& expression, Report& report)
         : expression_(expression), report_(report) {}
 
+    /// `{gpu=0}`: PromQL takes quoted values alone.
+    void check_matchers() {
+        const std::string& text = expression_.text;
+        bool inside = false;
+        for (std::size_t at = 0; at < text.size(); ++at) {
+            const char c = text[at];
+            if (c == '"' || c == '\'' || c == '`') {
+                at = text.find(c, at + 1);
+                if (at == std::string::npos) return;
+            } else if (c == '{' || c == '}') {
+                inside = c == '{';
+            } else if (inside && c == '=') {
+                at = text.find_first_not_of("=~ \t\n", at);
+                if (at == std::string::npos) return;
+                if (text[at] != '"' && text[at] != '\'' && text[at] != '`')
+                    return say("the value of a label has no quotes", "label=\"value\"");
+                --at;
+            }
+        }
+    }
+
     void check() {
         const std::string& text = expression_.text;
         for (std::size_t at = 0; at < text.size(); ++at) {
@@ -189,6 +210,7 @@ void check_expression_syntax(const File& file, Report& report) {
         check.check();
         check.check_ranges();
         check.check_words();
+        check.check_matchers();
     }
 }
 

@@ -112,9 +112,12 @@ std::vector<std::string_view> families_of(const Value& entry, Report& report) {
 void check_instances(const Value& entry, Report& report) {
     const Value* instances = entry.find("mig-devices");
     auto families = families_of(entry, report);
+    const auto names_profile = [](const Value& item) {
+        return is_known_profile(item.entries.empty() ? item.scalar
+                                                     : item.entries.front().first.scalar);
+    };
     if (instances != nullptr && instances->is_sequence() && !instances->items.empty() &&
-        !instances->items.front().entries.empty() &&
-        is_known_profile(instances->items.front().entries.front().first.scalar)) {
+        names_profile(instances->items.front())) {
         report.add("MIG001", instances->mark, "mig-devices is a list")
             .expected("a mapping of profile and number: \"1g.5gb\": 7");
         return;
@@ -123,6 +126,14 @@ void check_instances(const Value& entry, Report& report) {
     bool unknown = false;
     for (const Value::Entry& one : instances->entries) {
         if (is_placeholder(one.first.scalar)) return;
+        const bool counted = k8s::quantity_value(one.second.scalar).has_value();
+        if (!counted && one.second.kind == Value::Kind::kString &&
+            !is_placeholder(one.second.scalar)) {
+            report
+                .add("MIG001", one.second.mark,
+                     "the number of " + one.first.scalar + " is '" + one.second.scalar + "'")
+                .expected("a whole number");
+        }
         if (is_known_profile(one.first.scalar)) continue;
         unknown = true;
         report.add("MIG002", one.first.mark,

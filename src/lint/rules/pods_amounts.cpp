@@ -73,6 +73,21 @@ bool is_pattern(std::string_view text) {
     return text.find_first_of("*?<>|!&") != std::string_view::npos;
 }
 
+/// "512m" of memory is half a byte; Mi was meant.
+void check_milli_memory(const ResourceValue& value, Report& report) {
+    if (value.name != "memory" && value.name != "ephemeral-storage") return;
+    if (is_placeholder(value.text) || value.text.size() < 2 || !value.text.ends_with('m')) return;
+    if (!std::all_of(value.text.begin(), value.text.end() - 1, [](char c) { return is_digit(c); }))
+        return;
+    const std::string right = value.text.substr(0, value.text.size() - 1) + "Mi";
+    report
+        .add("POD001", value.key->mark,
+             "'" + quoted(value) + "' is in thousandths of a byte: m is a thousandth")
+        .expected(right)
+        .fix(value.name + ": " + right)
+        .severity(findings::Severity::kWarning);
+}
+
 void check_number(const ResourceValue& value, Report& report) {
     if (is_placeholder(value.text) || !is_counted(value.name)) return;
     if (is_pattern(value.text)) return;
@@ -110,6 +125,8 @@ void check_amounts(const File& file, const Value& resources,
         check_pair(file, resources, request, limit == limits.end() ? nullptr : &*limit, whole,
                    report);
     }
+    for (const ResourceValue& one : limits) check_milli_memory(one, report);
+    for (const ResourceValue& one : requests) check_milli_memory(one, report);
     for (const ResourceValue& limit : limits) {
         const bool requested =
             std::any_of(requests.begin(), requests.end(),

@@ -55,9 +55,8 @@ void check_visible_devices(const File& file, const PodSpec& pod, const Container
     if (variable == nullptr || !names_devices(variable->value)) return;
     if (is_operator_object(file, pod) || is_gpu_free_role(pod)) return;
     if (is_node_agent(file, pod, container)) return;
-    if (contains(container.image, "filled by") || contains(container.image, "filled_by")) {
-        return;  // an asset of the operator
-    }
+    // An asset of the operator.
+    if (contains(container.image, "filled by") || contains(container.image, "filled_by")) return;
     const bool listed = variable->node != nullptr && variable->node->is_mapping();
     if (!listed && !pod.whole && file.is_prose()) return;  // told: what the kubelet hands over
     auto entry = report.add("POD006", value_mark(*variable),
@@ -69,8 +68,16 @@ void check_visible_devices(const File& file, const PodSpec& pod, const Container
 void check_cuda_devices(const File& file, const PodSpec& pod, const Container& container,
                         Report& report) {
     const EnvVar* variable = container.find_env("CUDA_VISIBLE_DEVICES");
-    if (variable == nullptr || !names_devices(variable->value)) return;
-    if (is_operator_object(file, pod)) return;
+    if (variable == nullptr) return;
+    if (variable->value_node != nullptr && container.gpu() != nullptr &&
+        (variable->value.empty() || variable->value == "-1") && variable->value_node->quoted) {
+        report
+            .add("POD007", value_mark(*variable),
+                 "CUDA_VISIBLE_DEVICES hides the GPU that the container asks for")
+            .expected("no such variable, or no GPU in the limits");
+        return;
+    }
+    if (!names_devices(variable->value) || is_operator_object(file, pod)) return;
     const std::string& value = variable->value;
     const auto first_mig = value.find("MIG-");
     if (first_mig != std::string::npos && value.find("MIG-", first_mig + 1) != std::string::npos) {

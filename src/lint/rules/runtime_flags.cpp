@@ -49,10 +49,23 @@ const std::vector<std::string_view>& driver_capabilities() {
 void check_other_variable(std::string_view name, std::string_view value, Mark mark,
                           Report& report) {
     static const std::vector<std::string_view> kKnown = words_of_form("gpu variables");
+    // Further from the right name than a slip of the finger: another ending.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kBegun{
+        {{"NVIDIA_DRIVER_CAP", "NVIDIA_DRIVER_CAPABILITIES"},
+         {"NVIDIA_VISIBLE_", "NVIDIA_VISIBLE_DEVICES"},
+         {"CUDA_VISIBLE_", "CUDA_VISIBLE_DEVICES"},
+         {"NVIDIA_CAPABILIT", "NVIDIA_DRIVER_CAPABILITIES"}}};
     if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end()) {
-        const std::string_view meant = nearest(name, kKnown);
+        std::string_view meant = nearest(name, kKnown);
+        bool begun = false;
+        for (const auto& [beginning, whole] : kBegun) {
+            if (!name.starts_with(beginning)) continue;
+            meant = whole;
+            begun = true;
+        }
         // "NCCL_IB_TC" and "NCCL_IB_SL" are two: of short parts only one letter may be wrong.
-        if (meant.empty() || is_sibling_name(name, meant) || !is_near_variable(name, meant)) return;
+        if (meant.empty()) return;
+        if (!begun && (is_sibling_name(name, meant) || !is_near_variable(name, meant))) return;
         report.add("RUN004", mark, "nothing reads the variable " + std::string(name))
             .expected(std::string(meant))
             .severity(Severity::kWarning);
@@ -114,6 +127,13 @@ void check_compose(const Object& object, Report& report) {
     const Value* services = object.node->find("services");
     if (services == nullptr) return;
     for (const Value::Entry& service : services->entries) {
+        const Value* runtime = service.second.find("runtime");
+        if (runtime != nullptr && runtime->scalar != "nvidia" &&
+            runtime->scalar.starts_with("nvidia")) {
+            report.add("RUN005", runtime->mark, "the runtime is '" + runtime->scalar + '\'')
+                .expected("nvidia, the name that nvidia-ctk runtime configure registers")
+                .fix("runtime: nvidia");
+        }
         const Value* environment = service.second.find("environment");
         if (environment == nullptr) continue;
         for (const Value& item : environment->items) {
@@ -185,10 +205,28 @@ bool takes_next(std::string_view flag) {
     return !letters || flag.find_first_not_of("ditq", 1) != std::string_view::npos;
 }
 
+/// "8gig": docker takes b, k, m and g.
+void check_docker_shm(const Command& command, Report& report) {
+    const auto value = command.value("--shm-size");
+    const Word* word = command.flag("--shm-size");
+    if (!value || word == nullptr || value->empty() || is_placeholder(*value) ||
+        contains(*value, "$"))
+        return;
+    const std::string unit =
+        lower(value->substr(std::min(value->find_first_not_of("0123456789."), value->size())));
+    for (const std::string_view one :
+         {"", "b", "k", "m", "g", "kb", "mb", "gb", "kib", "mib", "gib"}) {
+        if (unit == one) return;
+    }
+    report.add("RUN007", word->mark, "--shm-size is '" + *value + '\'')
+        .expected("a number with b, k, m or g, as 8g");
+}
+
 void check_docker(const Command& command, Report& report) {
     const bool runs = command.words.size() > 1 &&
                       (command.is(command.program, "run") || command.is(command.program, "create"));
     if (!runs) return;
+    check_docker_shm(command, report);
     for (std::size_t i = 1; i < command.words.size(); ++i) {
         const Word& word = command.words[i];
         if (!word.text.starts_with("-")) {

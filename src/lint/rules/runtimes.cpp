@@ -119,6 +119,15 @@ void check_cri(const Value& cri, bool whole, Report& report) {
         report.add("RUN002", entry.second.mark, "containerd's CRI plugin has no " + named(key))
             .expected(std::string(meant));
     }
+    const Value* table = containerd->find("default_runtime");
+    if (table != nullptr && !table->is_mapping() &&
+        containerd->find("default_runtime_name") == nullptr) {
+        report
+            .add("RUN002", table->mark,
+                 "'default_runtime' is a table; the name of a runtime does not go there")
+            .expected("default_runtime_name = \"" + table->scalar + '"')
+            .fix("default_runtime_name = \"" + table->scalar + '"');
+    }
     // Drop-ins and imports add to what there is; a drop-in for one runtime defines just that.
     const Value* name = containerd->find("default_runtime_name");
     if (name != nullptr && whole && name->scalar != "runc") {

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <array>
 
+#include "document/yaml.h"
 #include "lint/rules/shell.h"
 #include "lint/words.h"
 
-/// SH013: patches that the server refuses for their form. And which commands a text warns of.
+/// SH013 and its like: patches, labels and paths that are refused or show nothing for their form. And which commands a
+/// text warns of.
 namespace aliquot::lint {
 
 namespace {
@@ -81,7 +83,59 @@ bool stands_in_array(const File& file, const Command& command) {
 
 }  // namespace
 
+/// `.allocatable.nvidia.com/gpu` in a path: three keys for kubectl, where one is meant.
+void check_path_dots(const Command& command, Report& report) {
+    if (!is_kubectl(command, "get")) return;
+    const bool path = contains(command.text, "jsonpath") ||
+                      contains(command.text, "custom-columns") ||
+                      contains(command.text, "go-template");
+    if (!path || contains(command.text, "go-template")) return;
+    for (const std::string_view name : {"nvidia.com/", "amd.com/", "gpu.intel.com/"}) {
+        const auto at = command.text.find("." + std::string(name));
+        if (at == std::string::npos) continue;
+        std::string escaped(name.substr(0, name.find('/')));
+        escaped.replace(escaped.rfind('.'), 1, "\\.");
+        report
+            .add("SH005", command.mark,
+                 "the path takes '" + std::string(name.substr(0, name.size() - 1)) +
+                     "' for two keys, and shows nothing")
+            .expected("." + escaped + "/gpu");
+        return;
+    }
+}
+
+/// `kubectl label node gpu-1 a = b`.
+void check_blanks(const Command& command, Report& report) {
+    if (!is_kubectl(command, "label") && !is_kubectl(command, "taint") &&
+        !is_kubectl(command, "annotate"))
+        return;
+    for (const Word& word : command.words) {
+        if (word.quoted || word.text.empty() || word.text.front() != '=') continue;
+        report.add("SH014", word.mark, "a blank beside '=' makes several words of KEY=VALUE")
+            .expected("KEY=VALUE without blanks");
+        return;
+    }
+}
+
+/// A patch on the line that is neither JSON nor YAML.
+void check_patch_text(const Command& command, Report& report) {
+    if (!is_kubectl(command, "patch")) return;
+    const std::string patch = patch_text(command);
+    const std::string_view text = trim(patch);
+    if (text.empty() || (text.front() != '{' && text.front() != '[')) return;
+    if (contains(text, "$") || contains(text, "...") || contains(text, "<") || contains(text, "{{"))
+        return;
+    const auto read = document::parse_yaml(text);
+    if (!read.errors.empty()) {
+        report.add("SH013", command.mark, "the patch is not JSON: " + read.errors.front().message)
+            .expected("commas between members, quotes and brackets in pairs");
+    }
+}
+
 void check_patch(const File& file, const Command& command, Report& report) {
+    check_patch_text(command, report);
+    check_blanks(command, report);
+    check_path_dots(command, report);
     if (!is_kubectl(command, "patch") || command.flag("--type") != nullptr ||
         contains(command.text, "--type") || stands_in_array(file, command)) {
         return;

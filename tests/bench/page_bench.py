@@ -45,6 +45,9 @@ def in_browser(url, seconds):
         time.sleep(seconds)
         updates, (task_after, script_after) = page.value("aliquotPage.version") - version, spent()
         print(f"first bars painted after {first:.0f} ms; {received / 1000:.0f} KB over the wire until then")
+        if updates == 0:
+            print(f"no update came in {seconds} s: this machine is too busy, nothing of it is told")
+            return
         print(f"an update: {1000 * (task_after - task) / updates:.0f} ms of the tab's thread ({1000 * (script_after - script) / updates:.0f} ms script), {updates} updates; "
               f"{page.value('document.querySelectorAll(`*`).length')} elements, heap {page.value('performance.memory.usedJSHeapSize') / 1e6:.0f} MB")
     finally:

@@ -2,6 +2,7 @@
 #include "queue/calibration.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace aliquot::queue {
 namespace {
@@ -45,6 +46,12 @@ void Calibration::learn(std::int64_t milli, Time foreseen, Time real) {
     }
 }
 
+void Calibration::judge(std::int64_t milli, bool held) {
+    constexpr double kBroken = 0.1;  // of all promises
+    double& stretch = stretch_[size_of(milli)];
+    stretch = std::clamp(stretch + kStep * (held ? -kBroken : 1 - kBroken), -1.0, kMostStretch);
+}
+
 const std::vector<double>* Calibration::sorted(const Group& group) const {
     if (group.ring.size() < kFewest) return nullptr;
     if (group.sorted.empty()) {
@@ -59,10 +66,11 @@ Calibration::Bounds Calibration::bounds(std::int64_t milli, Time foreseen) const
     const std::vector<double>* ratios = sorted(groups_[size][length_of(foreseen)]);
     if (ratios == nullptr) ratios = sorted(by_size_[size]);
     if (ratios == nullptr) ratios = sorted(all_);
-    if (ratios == nullptr) return {foreseen, scaled(foreseen, kFirstSpread)};
+    const double late = std::exp(stretch_[size]);
+    if (ratios == nullptr) return {foreseen, scaled(foreseen, kFirstSpread * late)};
     const std::size_t count = ratios->size();
     return {scaled(foreseen, (*ratios)[(count - 1) / 2]),
-            scaled(foreseen, (*ratios)[(count - 1) * 9 / 10])};
+            scaled(foreseen, (*ratios)[(count - 1) * 9 / 10] * late)};
 }
 
 }  // namespace aliquot::queue

@@ -29,6 +29,8 @@ void State::start(Slot slot, std::vector<placement::Placement> where, Plan& plan
     Record& record = records[slot];
     if (record.foreseen >= 0)
         calibration.learn(room.ask(record.ask).milli, record.foreseen, now - record.foreseen_at);
+    if (record.promised != 0) calibration.judge(room.ask(record.ask).milli, now <= record.promised);
+    record.promised = 0;
     record.foreseen = -1;
     plan.starts.push_back({.id = records[slot].id, .where = where});
     run(slot, std::move(where), now);

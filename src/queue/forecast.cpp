@@ -47,6 +47,12 @@ Time State::drawn_rest(const Record& record, std::uint64_t draw, bool single) co
 
 std::vector<Eta> State::forecast() {
     const std::vector<Slot> slots = order();
+    for (const Slot slot : slots) {
+        Record& record = records[slot];
+        if (record.promised == 0 || record.promised >= now) continue;
+        calibration.judge(room.ask(record.ask).milli, false);
+        record.promised = 0;
+    }
     const std::size_t draws =
         std::clamp<std::size_t>(kPlayed / std::max<std::size_t>(1, slots.size()), 1, kMostDraws);
     const bool backfills = options.policy != Policy::kFifo;
@@ -88,6 +94,7 @@ std::vector<Eta> State::forecast() {
         if (record.foreseen >= 0) continue;
         record.foreseen = wait;
         record.foreseen_at = now;
+        record.promised = etas[i].p90;
     }
     return etas;
 }

@@ -228,6 +228,21 @@ Result<Done> Planner::started(const Job& job, const std::vector<placement::Place
     return Done{};
 }
 
+Result<Done> Planner::started_somewhere(const Job& job, Time since, Time now) {
+    if (!is_time(since)) return wrong_job(job.id, "it runs since before the beginning");
+    auto slot = state_->enter(job, now);
+    if (!slot) return std::move(slot).error();
+    auto placed = state_->room.place(state_->records[*slot].ask);
+    if (!placed || placed->empty()) {
+        state_->forget(*slot);
+        return Error{ErrorCode::kConflict,
+                     "job " + std::to_string(job.id) + " runs, and the books have no room for it"};
+    }
+    state_->run(*slot, std::move(*placed), std::min(since, state_->now));
+    state_->changed = state_->afresh = true;
+    return Done{};
+}
+
 Plan Planner::decide(Time now) {
     state_->see(now);
     return state_->decide();

@@ -38,6 +38,9 @@ public:
     /// errors: as submit(); kConflict: the place is taken
     Result<Done> started(const Job& job, const std::vector<placement::Placement>& where, Time since,
                          Time now);
+    /// The same of a job that others have started, nobody knows where: it takes the place that would be chosen now.
+    /// errors: as submit(); kConflict: there is none
+    Result<Done> started_somewhere(const Job& job, Time since, Time now);
     /// Starts what may start. Asking twice at one time starts nothing twice.
     Plan decide(Time now);
     /// A job, waiting or running, is over; its devices are free. errors: kNotFound

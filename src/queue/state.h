@@ -41,6 +41,8 @@ struct Record {
     Time done = 0;         // of its run, before it was ended by kSrtf, which loses nothing
     Time foreseen = -1;    // wait, by the first forecast; -1: there was none
     Time foreseen_at = 0;
+    Time promised =
+        0;    // the late start of that forecast; 0: none, or its time is over and it was judged
     Eta eta;  // of the latest forecast
     // While it runs:
     Time since = 0;

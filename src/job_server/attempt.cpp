@@ -60,6 +60,7 @@ std::string to_text(const Spec& spec) {
         return document::make_mapping({{"name", one.first}, {"value", one.second}});
     });
     return document::to_json_line(document::make_mapping({{"argv", spec.argv},
+                                                          {"aside", spec.aside},
                                                           {"env", std::move(env)},
                                                           {"workdir", spec.workdir},
                                                           {"uid", spec.uid},
@@ -78,6 +79,8 @@ Result<Spec> read_spec(const std::string& text) {
     if (!value) return value.error();
     Spec spec;
     for (const Value& word : document::items_at(*value, {"argv"})) spec.argv.push_back(word.scalar);
+    for (const Value& word : document::items_at(*value, {"aside"}))
+        spec.aside.push_back(word.scalar);
     for (const Value& one : document::items_at(*value, {"env"})) {
         spec.env.emplace_back(document::text_at(one, {"name"}), document::text_at(one, {"value"}));
     }

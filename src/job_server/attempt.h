@@ -23,6 +23,8 @@ namespace aliquot::job_server {
 struct Spec {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> env;
+    std::vector<std::string>
+        aside;  // run before it and after it, whatever becomes of that; empty: nothing
     std::string workdir;
     uid_t uid = 0;
     gid_t gid = 0;

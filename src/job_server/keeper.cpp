@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "jobs/check.h"
@@ -40,6 +41,13 @@ std::uint64_t bytes_of(const jobs::Request& request) {
         bytes += sizeof name + name.size() + sizeof value + value.size();
     }
     return bytes;
+}
+
+std::vector<JobId> after_of(const jobs::Request& request) {
+    std::vector<JobId> ids;
+    for (const std::string& word : request.after)
+        ids.push_back(parse_number<JobId>(word).value_or(0));
+    return ids;
 }
 
 Error none_such(JobId id) {
@@ -140,10 +148,12 @@ Result<Done> Keeper::room_for(const User& user, const jobs::Request& request) co
 
 /// Asks the job's runner to end it.
 void Keeper::tell_runner(const Job& job) const {
+    const bool goes_on = job.record.state == State::kSuspending && !job.record.cancel_asked;
+    const int signal = goes_on ? SIGUSR1 : SIGTERM;
     if (job.runner) {
-        ::syscall(SYS_pidfd_send_signal, job.runner.get(), SIGTERM, nullptr, 0);
+        ::syscall(SYS_pidfd_send_signal, job.runner.get(), signal, nullptr, 0);
     } else if (job.child > 0) {
-        ::kill(job.child, SIGTERM);  // ours keeps its number until it is reaped
+        ::kill(job.child, signal);  // ours keeps its number until it is reaped
     }
 }
 
@@ -163,6 +173,12 @@ Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request
     if (auto valid = jobs::require_valid(request, jobs::Place::kMachine); !valid) {
         return std::move(valid).error();
     }
+    if (!request.image.empty() && options_.container.empty()) {
+        return Error{ErrorCode::kInvalidInput,
+                     "image: '" + one_line(request.image, 80) +
+                         "': this server runs programs, not containers: it has no podman, nerdctl "
+                         "or docker; leave it out"};
+    }
     if (auto fits = fleet_.request_of(request); !fits && request.cpu_after_seconds == 0) {
         return std::move(fits).error();
     }
@@ -179,13 +195,19 @@ Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request
         return answer;
     }
     if (auto room = room_for(user, request); !room) return std::move(room).error();
-    for (const JobId id : request.after) {
+    for (const JobId id : after_of(request)) {
         const auto found = jobs_.find(id);
         if (found == jobs_.end() || found->second.record.user.uid != user.uid) {
             return Error{ErrorCode::kInvalidInput, "after: you have no job " + std::to_string(id)};
         }
     }
     const TimeMs now = now_ms();
+    if (request.gang > 1 && request.cpu_after_seconds == 0 &&
+        !planner_.could_ever_start(planner_job({.id = 1, .request = request}))) {
+        return Error{ErrorCode::kInvalidInput, "gang: " + std::to_string(request.gang) + " times " +
+                                                   counted(request.gpu_count, "GPU") +
+                                                   ": this machine has not so many"};
+    }
     for (std::uint32_t i = 0; i < request.array; ++i) {
         Record record{.user = user, .key = key, .index = i, .request = request, .submitted = now};
         record.reason = "it waits for its turn";
@@ -260,62 +282,6 @@ Result<Keeper::Job*> Keeper::owned(const User& by, JobId id) {
                                                  ": only that user and root may do this"};
     }
     return &found->second;
-}
-
-Result<Record> Keeper::cancel(const User& by, JobId id) {
-    const std::scoped_lock lock(mutex_);
-    const auto job = owned(by, id);
-    if (!job) return job.error();
-    Job& one = **job;
-    const TimeMs now = now_ms();
-    if (jobs::is_final(one.record.state)) return one.record;
-    if (jobs::is_waiting(one.record.state)) {
-        one.record.cause = jobs::Cause::kCancelled;
-        auto done = step(one, State::kCancelled, "cancelled before it started", now);
-        if (!done) return std::move(done).error();
-        unplan(one, now, queue::Outcome::kCancelled);
-    } else if (!one.record.cancel_asked) {
-        Record next = one.record;
-        next.cancel_asked = true;
-        auto written = journal_.update(next);
-        if (!written) return std::move(written).error();
-        one.record = std::move(next);
-        tell_runner(one);
-    }
-    changed_ = true;
-    wake_.notify();
-    return one.record;
-}
-
-Result<Record> Keeper::retry(const User& by, JobId id) {
-    const std::scoped_lock lock(mutex_);
-    const auto job = owned(by, id);
-    if (!job) return job.error();
-    Job& one = **job;
-    if (!jobs::may_follow(one.record.state, State::kRequeued) ||
-        !jobs::is_final(one.record.state)) {
-        return Error{ErrorCode::kConflict,
-                     "job " + std::to_string(id) + " is " +
-                         std::string(jobs::word(one.record.state)) +
-                         "; only one that failed, was cancelled or expired is tried again"};
-    }
-    if (living_ >= options_.most_jobs) {
-        return Error{ErrorCode::kUnavailable, "the queue is full; try again when some have ended"};
-    }
-    const Record before = one.record;
-    one.record.cancel_asked = false;
-    one.record.counted = 0;
-    one.record.not_before = 0;
-    one.record.first_started = 0;
-    one.record.ended = 0;
-    one.record.on_cpu = false;
-    auto done = step(one, State::kRequeued, "tried again on demand", now_ms());
-    if (!done) {
-        one.record = before;
-        return std::move(done).error();
-    }
-    wake_.notify();
-    return one.record;
 }
 
 void Keeper::drop(JobId id) {

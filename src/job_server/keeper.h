@@ -28,7 +28,11 @@ struct Options {
         runner;  // a program that calls run_attempt() of the directory that follows
     /// What stands before the program of a job with a share; empty: shares are not kept to.
     std::function<std::vector<std::string>(const Record&, const std::string& uuid)> guard;
+    /// A program that calls run_gang() of the number and the command that follow.
+    std::vector<std::string> gang;
     std::map<std::string, std::string> environment;  // of all jobs
+    std::string
+        container;  // podman, nerdctl or docker, for jobs with an image; empty: they are refused
     std::string cgroup;  // a control group (v2) that may be written; empty: process groups do
     std::size_t most_jobs = 20'000;     // that have not ended; a further one is refused
     std::size_t most_of_user = 10'000;  // of these, by one user: others find room
@@ -98,6 +102,11 @@ public:
     [[nodiscard]] Result<std::vector<Transition>> steps(JobId id);
     /// errors   kNotFound; kPermission: it is somebody else's
     Result<Record> cancel(const User& by, JobId id);
+    /// One that waits keeps no place; one that runs is ended, to begin anew after resume().
+    /// errors   kConflict: it has ended
+    Result<Record> suspend(const User& by, JobId id);
+    /// errors   kConflict: it is not suspended
+    Result<Record> resume(const User& by, JobId id);
     /// errors   kConflict: it has not ended, or did well
     Result<Record> retry(const User& by, JobId id);
     /// Removes one that has ended, with its output. errors: kConflict: it has not ended
@@ -158,6 +167,7 @@ private:
     void requeue(Job& job, const std::string& reason, TimeMs not_before, TimeMs now);
     void clean_up(TimeMs now);
     [[nodiscard]] Spec spec_of(const Record& record) const;
+    void put_in_container(const Record& record, Spec& spec) const;
     // keeper.cpp
     Result<Done> step(Job& job, jobs::State to, std::string reason, TimeMs now);
     Result<Job*> owned(const User& by, JobId id);
@@ -189,6 +199,8 @@ private:
 TimeMs now_ms();
 /// kNotFound, as it is told to whoever asked.
 Error none_such(JobId id);
+/// The jobs that it comes after.
+std::vector<JobId> after_of(const jobs::Request& request);
 /// What a job's program and variables take of most_bytes.
 std::uint64_t bytes_of(const jobs::Request& request);
 

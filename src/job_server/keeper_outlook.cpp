@@ -44,7 +44,7 @@ std::string flags_of(const queue::Explanation::Smaller& smaller) {
 /// Of a job that waits for something else than devices.
 std::string Keeper::why_unplanned(const Job& job, TimeMs now) const {
     if (!jobs::is_waiting(job.record.state)) return job.record.reason;
-    for (const JobId id : job.record.request.after) {
+    for (const JobId id : after_of(job.record.request)) {
         const auto found = jobs_.find(id);
         if (found == jobs_.end() || jobs::is_final(found->second.record.state)) continue;
         return "it starts after job " + std::to_string(id);

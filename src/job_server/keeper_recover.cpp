@@ -46,11 +46,12 @@ Result<Done> Keeper::recover_active(Job& job) {
     } else {
         log::warning("job.off_books", {{"job", job.record.id}, {"reason", taken.error().message}});
     }
-    if (job.record.state != State::kRunning) {
+    const bool stops = job.record.state == State::kSuspending;
+    if (job.record.state != State::kRunning && !stops) {
         (void)step(job, State::kRunning, "it runs, and was found again", now);
     }
     // The one who was asked to end it may have died before.
-    if (job.record.cancel_asked) tell_runner(job);
+    if (stops || job.record.cancel_asked) tell_runner(job);
     return Done{};
 }
 

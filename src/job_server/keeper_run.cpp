@@ -70,7 +70,8 @@ int Keeper::patience(TimeMs now) const {
     if (changed_ || plan_again_ <= now) return 0;
     const bool timers = std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
         const Job& job = entry.second;
-        return !jobs::is_final(job.record.state) && (!job.on_books || !job.runner || job.announce);
+        return !jobs::is_final(job.record.state) && job.record.state != State::kSuspended &&
+               (!job.on_books || !job.runner || job.announce);
     });
     return static_cast<int>(std::min(timers ? kTick : kLongTick, plan_again_ - now));
 }
@@ -90,8 +91,9 @@ void Keeper::look_after(Job& job, TimeMs now) {
         job.announce.reset();
         if (got > 0 &&
             std::string_view(text.data(), static_cast<std::size_t>(got)).starts_with("started")) {
-            (void)step(job, State::kRunning, "it runs", now);
-            if (job.record.cancel_asked) tell_runner(job);
+            const bool stops = job.record.state == State::kSuspending;
+            if (!stops) (void)step(job, State::kRunning, "it runs", now);
+            if (stops || job.record.cancel_asked) tell_runner(job);
         }
     }
     if (job.runner) {
@@ -136,6 +138,7 @@ queue::Job Keeper::planner_job(const Record& record) const {
     job.submitted = record.submitted;
     job.limit = record.request.deadline_seconds * 1000;
     job.preemptible = false;
+    job.gang = record.request.gang;
     if (!record.on_cpu) {
         if (auto request = fleet_.request_of(record.request)) job.request = *std::move(request);
     }
@@ -157,7 +160,7 @@ void Keeper::unplan(Job& job, TimeMs now, queue::Outcome outcome) {
 /// Whether nothing but devices keeps it from starting.
 bool Keeper::is_ready(Job& job, TimeMs now) {
     if (job.record.not_before > now) return false;
-    for (const JobId id : job.record.request.after) {
+    for (const JobId id : after_of(job.record.request)) {
         const auto found = jobs_.find(id);
         const bool there = found != jobs_.end();
         if (there && !jobs::is_final(found->second.record.state)) return false;
@@ -280,7 +283,8 @@ void Keeper::requeue(Job& job, const std::string& reason, TimeMs not_before, Tim
     const Record before = job.record;
     job.record.not_before = not_before;
     job.record.devices.clear();
-    if (!step(job, State::kRequeued, reason, now)) {
+    const bool stops = job.record.state == State::kSuspending;
+    if (!step(job, stops ? State::kSuspended : State::kRequeued, reason, now)) {
         job.record = before;  // looked at again with the next tick
         return;
     }
@@ -301,6 +305,10 @@ void Keeper::finish(Job& job, const Ending& ending, TimeMs now) {
         to = State::kCancelled;
     } else if (ending.cause == jobs::Cause::kDeadline) {
         to = State::kExpired;
+    } else if (before.state == State::kSuspending) {
+        to = State::kSuspended;
+        job.record.devices.clear();
+        reason = "its program was ended; it begins anew when it is resumed";
     } else {
         const jobs::Retry retry =
             jobs::retry_after(ending.cause, job.record.counted, job.record.request.retries);
@@ -345,48 +353,6 @@ void Keeper::clean_up(TimeMs now) {
     for (const JobId id : gone) {
         if (journal_.forget(id)) drop(id);
     }
-}
-
-Spec Keeper::spec_of(const Record& record) const {
-    const jobs::Request& request = record.request;
-    Spec spec;
-    std::map<std::string, std::string> env = options_.environment;
-    env["HOME"] = record.user.home.empty() ? "/" : record.user.home;
-    env["USER"] = env["LOGNAME"] = record.user.name;
-    env.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
-    env["WORKER_TYPE"] = "gpu";
-    if (!request.task_id.empty()) env["TASK_ID"] = request.task_id;
-    for (const auto& [name, value] : request.env) env[name] = value;
-    env["ALIQUOT_JOB_ID"] = std::to_string(record.id);
-    env["ALIQUOT_JOB_ATTEMPT"] = std::to_string(record.attempt);
-    if (request.array > 1) env["ALIQUOT_ARRAY_INDEX"] = std::to_string(record.index);
-    env["CUDA_VISIBLE_DEVICES"] = join(record.devices, ",");
-    env["NVIDIA_VISIBLE_DEVICES"] = record.devices.empty() ? "none" : join(record.devices, ",");
-    spec.env.assign(env.begin(), env.end());
-    const bool is_share = !request.gpu_memory.empty() || request.gpu_compute != 0;
-    if (is_share && !record.devices.empty() && options_.guard) {
-        spec.argv = options_.guard(record, record.devices.front());
-    }
-    spec.argv.insert(spec.argv.end(), request.command.begin(), request.command.end());
-    spec.workdir = request.workdir.empty() ? env["HOME"] : request.workdir;
-    spec.uid = record.user.uid;
-    spec.gid = record.user.gid;
-    spec.user = record.user.name;
-    const TimeMs used = std::max<TimeMs>(record.started - record.first_started, 0) / 1000;
-    spec.seconds = std::max<std::int64_t>(request.deadline_seconds - used, 1);
-    spec.grace_ms = options_.grace.count();
-    spec.output_bytes = options_.output_bytes;
-    if (!options_.cgroup.empty()) {
-        spec.cgroup = options_.cgroup + "/job-" + std::to_string(record.id) + "." +
-                      std::to_string(record.attempt);
-    }
-    if (const auto bytes = k8s::parse_bytes(request.memory.empty() ? "0" : request.memory)) {
-        spec.memory_bytes = *bytes;
-    }
-    if (const auto cpu = k8s::Quantity::parse(request.cpu)) {
-        spec.cpu_milli = cpu->thousandths().value_or(0);
-    }
-    return spec;
 }
 
 }  // namespace aliquot::job_server

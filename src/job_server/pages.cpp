@@ -4,7 +4,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <map>
+#include <thread>
 
 #include "base/json_text.h"
 #include "base/number.h"
@@ -81,6 +85,29 @@ Response refusal(const Error& error) {
 
 Response refusal(ErrorCode code, std::string message) {
     return refusal(Error{code, std::move(message)});
+}
+
+void tell_steps(Keeper& keeper, JobId id, std::size_t told, http::Stream& stream) {
+    constexpr std::chrono::milliseconds kPause{200};
+    constexpr unsigned kRoundsOfSilence = 75;  // then a comment keeps the way open
+    for (unsigned silent = 0;; ++silent) {
+        const auto record = keeper.find(id);
+        const auto steps = keeper.steps(id);
+        if (!record || !steps) return;
+        for (; told < steps->size(); ++told, silent = 0) {
+            const Value one = to_document(std::vector<Transition>{(*steps)[told]});
+            if (!stream.write("id: " + std::to_string(told + 1) + "\nevent: step\ndata: " +
+                              document::to_json_line(one.items.front()) + "\n\n"))
+                return;
+        }
+        if (jobs::is_final(record->state)) return;
+        if (silent >= kRoundsOfSilence) {
+            silent = 0;
+            if (!stream.write(": still there\n\n")) return;
+        }
+        if (!stream.alive()) return;
+        std::this_thread::sleep_for(kPause);
+    }
 }
 
 /// One request: who asks, what of.
@@ -189,6 +216,25 @@ Response logs(const Question& of) {
                         {"Aliquot-Ended", part->ended ? "true" : "false"}}};
 }
 
+/// Its steps as server-sent events, those that were and those to come, until it has ended. They are numbered: who comes
+/// again with Last-Event-ID hears only of later ones.
+Response events(const Question& of) {
+    const auto record = of.keeper.find(of.id);
+    if (!record) return refusal(record.error());
+    if (eyes_of(of.asker, *record) != Eyes::kOwner) {
+        return refusal(ErrorCode::kPermission,
+                       "job " + std::to_string(of.id) + " is of user " + record->user.name);
+    }
+    const auto told = parse_number<std::size_t>(of.request.header("last-event-id")).value_or(0);
+    return {.status = 200,
+            .content_type = "text/event-stream",
+            .body = "",
+            .headers = {{"Cache-Control", "no-store"}},
+            .stream = [&keeper = of.keeper, id = of.id, told](http::Stream& stream) {
+                tell_steps(keeper, id, told, stream);
+            }};
+}
+
 Response cancel(const Question& of) { return told(of, of.keeper.cancel(of.asker, of.id), 202); }
 Response retry(const Question& of) { return told(of, of.keeper.retry(of.asker, of.id), 202); }
 
@@ -209,20 +255,70 @@ Response health(const Question& of) {
                   make_mapping({{"living", of.keeper.living()}, {"devices", std::move(devices)}}));
 }
 
+/// Those that wait, next first.
+Response pending(const Question& of) {
+    const auto queue = of.request.parameter("queue");
+    const Keeper::Overview overview = of.keeper.overview(kMostListed, 0);
+    std::vector<std::pair<std::uint32_t, Value>> lines;
+    for (const Record& record : overview.jobs) {
+        if (!jobs::is_waiting(record.state)) continue;
+        if (!queue.empty() && record.request.queue != queue) continue;
+        const auto start = overview.starts.find(record.id);
+        const Keeper::Overview::Start when =
+            start == overview.starts.end() ? Keeper::Overview::Start{} : start->second;
+        lines.emplace_back(when.position == 0 ? UINT32_MAX : when.position,
+                           pending_document(record, when));
+    }
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    Value list = document::make_sequence();
+    for (auto& line : lines) list.items.push_back(std::move(line.second));
+    return answer(200, make_mapping({{"pending", std::move(list)}}));
+}
+
+/// Queues of one machine have no quota: they are what jobs name.
+Response queues(const Question& of) {
+    struct Counts {
+        std::size_t pending = 0;
+        std::size_t running = 0;
+    };
+    std::map<std::string, Counts> counts;
+    for (const Record& record : of.keeper.overview(kMostListed, 0).jobs) {
+        Counts& one = counts[record.request.queue.empty() ? "default" : record.request.queue];
+        ++(jobs::is_waiting(record.state) ? one.pending : one.running);
+    }
+    Value list = document::make_sequence(counts, [](const auto& one) {
+        return make_mapping({{"name", one.first},
+                             {"active", true},
+                             {"pending", one.second.pending},
+                             {"running", one.second.running},
+                             {"gpus", document::make_sequence()}});
+    });
+    return answer(200, make_mapping({{"queues", std::move(list)}}));
+}
+
+Response suspend(const Question& of) { return told(of, of.keeper.suspend(of.asker, of.id), 202); }
+Response resume(const Question& of) { return told(of, of.keeper.resume(of.asker, of.id), 202); }
+
 struct Page {
     Operation operation;
     Response (*answer)(const Question&);
 };
 
-constexpr std::array<Page, 9> kPages{{{{"POST", "/v1/jobs"}, submit},
-                                      {{"GET", "/v1/jobs"}, list},
-                                      {{"GET", "/v1/jobs/{id}"}, show},
-                                      {{"DELETE", "/v1/jobs/{id}"}, remove},
-                                      {{"GET", "/v1/jobs/{id}/explain"}, explain},
-                                      {{"GET", "/v1/jobs/{id}/logs"}, logs},
-                                      {{"POST", "/v1/jobs/{id}/cancel"}, cancel},
-                                      {{"POST", "/v1/jobs/{id}/retry"}, retry},
-                                      {{"GET", "/v1/server"}, health}}};
+constexpr std::array<Page, 14> kPages{{{{"POST", "/v1/jobs"}, submit},
+                                       {{"GET", "/v1/jobs"}, list},
+                                       {{"GET", "/v1/jobs/{id}"}, show},
+                                       {{"DELETE", "/v1/jobs/{id}"}, remove},
+                                       {{"GET", "/v1/jobs/{id}/explain"}, explain},
+                                       {{"GET", "/v1/jobs/{id}/logs"}, logs},
+                                       {{"GET", "/v1/jobs/{id}/events"}, events},
+                                       {{"POST", "/v1/jobs/{id}/cancel"}, cancel},
+                                       {{"POST", "/v1/jobs/{id}/suspend"}, suspend},
+                                       {{"POST", "/v1/jobs/{id}/resume"}, resume},
+                                       {{"POST", "/v1/jobs/{id}/retry"}, retry},
+                                       {{"GET", "/v1/queues"}, queues},
+                                       {{"GET", "/v1/pending"}, pending},
+                                       {{"GET", "/v1/server"}, health}}};
 
 /// Whether a path is of this form; the number in place of {id}.
 std::optional<JobId> matched(std::string_view form, std::string_view path) {

@@ -58,7 +58,8 @@ private:
     bool open_output();
     void make_cgroup();
     bool start();
-    [[noreturn]] void become_program(int report) const;
+    [[noreturn]] void become_program(const std::vector<std::string>& words, int report) const;
+    void run_aside() const;
     void watch();
     void take_output();
     void take_signals();
@@ -124,7 +125,7 @@ void Runner::make_cgroup() {
 }
 
 /// In the child: only what is async-signal-safe, and what a process with one thread may do.
-void Runner::become_program(int report) const {
+void Runner::become_program(const std::vector<std::string>& words, int report) const {
     const auto give_up = [report] {
         const int problem = errno;
         const ssize_t written = ::write(report, &problem, sizeof problem);
@@ -154,11 +155,29 @@ void Runner::become_program(int report) const {
     ::clearenv();
     for (const auto& [name, value] : spec_.env) ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> argv;
-    for (const std::string& word : spec_.argv) argv.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     ::execvp(argv[0], argv.data());
     give_up();
     ::_exit(kCouldNotStart);
+}
+
+/// What has to be done around the program; it has ten seconds, and says nothing.
+void Runner::run_aside() const {
+    if (spec_.aside.empty()) return;
+    const pid_t pid = ::fork();
+    if (pid < 0) return;
+    if (pid == 0) {
+        const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
+        become_program(spec_.aside, null);
+    }
+    const auto end = SteadyClock::now() + kReapLimit;
+    while (::waitpid(pid, nullptr, WNOHANG) == 0) {
+        if (SteadyClock::now() >= end) ::kill(pid, SIGKILL);
+        const timespec pause{.tv_sec = 0, .tv_nsec = 20'000'000};
+        ::nanosleep(&pause, nullptr);
+    }
 }
 
 bool Runner::start() {
@@ -178,7 +197,7 @@ bool Runner::start() {
         ::dup2(null, STDIN_FILENO);
         ::dup2(write_end.get(), STDOUT_FILENO);
         ::dup2(write_end.get(), STDERR_FILENO);
-        become_program(teller.get());
+        become_program(spec_.argv, teller.get());
     }
     ::setpgid(program_, program_);
     teller.reset();
@@ -347,10 +366,11 @@ int Runner::run() {
         ending_ = {.cause = jobs::Cause::kNotStarted,
                    .code = kCouldNotStart,
                    .reason = "no output file can be made"};
-    } else if (start()) {
+    } else if (run_aside(); start()) {
         watch();
         end_others();
         judge();
+        run_aside();
     } else if (ending_.cause == jobs::Cause::kNone) {
         ending_ = {.cause = jobs::Cause::kNodeLost,
                    .code = kCouldNotStart,

@@ -61,6 +61,19 @@ Value to_document(const std::vector<Transition>& steps) {
     });
 }
 
+Value pending_document(const Record& record, const Keeper::Overview::Start& when) {
+    const jobs::Request& request = record.request;
+    return make_mapping({{"position", only_if(when.position != 0, when.position)},
+                         {"id", record.id},
+                         {"name", request.name.empty() ? request.task_id : request.name},
+                         {"user", record.user.name},
+                         {"queue", only_if(!request.queue.empty(), request.queue)},
+                         {"gpus", request.gpu_count * request.gang},
+                         {"submitted", time_of(record.submitted)},
+                         {"likelyStart", time_of(when.p50)},
+                         {"latestStart", time_of(when.p90)}});
+}
+
 Value to_document(const Record& record, const Outlook& outlook) {
     Value holders = document::make_sequence(outlook.holders, [](const Outlook::Holder& one) {
         return make_mapping({{"id", one.id},

@@ -15,6 +15,8 @@ inline Eyes eyes_of(const User& asker, const Record& of) {
 
 document::Value to_document(const Record& record, Eyes eyes);
 document::Value to_document(const std::vector<Transition>& steps);
+/// One that waits, and until when.
+document::Value pending_document(const Record& record, const Keeper::Overview::Start& when);
 document::Value to_document(const Record& record, const Outlook& outlook);
 
 }  // namespace aliquot::job_server

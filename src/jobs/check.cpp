@@ -23,6 +23,7 @@ constexpr std::size_t kMostText = 4'096;
 constexpr std::uint32_t kMostGpus = 16;
 constexpr std::uint32_t kMostRetries = 100;
 constexpr std::uint32_t kMostArray = 10'000;
+constexpr std::uint32_t kMostGang = 64;
 constexpr std::size_t kMostAfter = 100;
 constexpr std::uint64_t kLeastShare = std::uint64_t{1} << 20U;
 
@@ -37,6 +38,8 @@ public:
         words();
         variables();
         ends();
+        together();
+        after();
         return std::move(problems_);
     }
 
@@ -57,6 +60,8 @@ private:
     void variables();
     void visible(const std::string& value);
     void ends();
+    void together();
+    void after();
 
     const Request& request_;
     const Place place_;
@@ -83,10 +88,6 @@ void Checker::names() {
     label("model_cache", request_.model_cache);
     if (place_ == Place::kCluster && trim(request_.image).empty()) {
         wrong("image", "is empty; expected an image such as agent_bus:latest");
-    }
-    if (place_ == Place::kMachine && !request_.image.empty()) {
-        wrong("image", "'" + one_line(request_.image, 80) +
-                           "': this server runs programs, not containers; leave it out");
     }
     if (request_.image.size() > kMostText) wrong("image", "is longer than 4096 bytes");
 }
@@ -139,9 +140,15 @@ void Checker::share() {
               std::to_string(request_.gpu_count) +
                   " with gpu_memory or gpu_compute: a share is of one GPU; expected 1");
     }
-    if (place_ == Place::kCluster) {
-        wrong("gpu_memory",
-              "on a cluster a share is a resource that its configuration names: give gpu_resource");
+    if (place_ == Place::kCluster && request_.gpu_resource != "nvidia.com/gpu") {
+        wrong("gpu_resource", "'" + one_line(request_.gpu_resource, 80) +
+                                  "' with gpu_memory or gpu_compute: the cluster chooses the "
+                                  "resource of such a share; leave one of them out");
+    }
+    if (place_ == Place::kCluster && !request_.queue.empty()) {
+        warn("gpu_memory",
+             "a quota of Kueue does not count a share that is asked for by its size; name "
+             "gpu_resource for one that it counts");
     }
 }
 
@@ -192,7 +199,7 @@ void Checker::host() {
 }
 
 void Checker::words() {
-    if (place_ == Place::kMachine && request_.command.empty()) {
+    if (place_ == Place::kMachine && request_.command.empty() && request_.image.empty()) {
         wrong("command", "is empty; expected the program and its arguments");
     }
     if (!request_.command.empty() && request_.command.front().empty()) {
@@ -290,17 +297,54 @@ void Checker::ends() {
         wrong("cpu_after_seconds", "a Kubernetes Job has no such timer; expected 0");
     }
     if (place_ == Place::kCluster && request_.priority != 0) {
-        wrong("priority", "a Kubernetes Job has classes, not numbers; expected 0");
+        wrong("priority", "a Kubernetes Job has classes, not numbers: name a priority_class");
     }
     if (request_.array < 1 || request_.array > kMostArray) {
         wrong("array", std::to_string(request_.array) + " is not allowed; expected 1 to 10000");
     }
-    if (place_ == Place::kCluster && !request_.after.empty()) {
-        wrong("after", "a Kubernetes Job waits for no other; expected none");
-    }
-    if (request_.after.size() > kMostAfter) wrong("after", "names more than 100 jobs");
     if (request_.priority < -1'000'000 || request_.priority > 1'000'000) {
         wrong("priority", std::to_string(request_.priority) + " is not in -1000000 to 1000000");
+    }
+}
+
+void Checker::together() {
+    if (request_.gang < 1 || request_.gang > kMostGang) {
+        wrong("gang", std::to_string(request_.gang) + " is not allowed; expected 1 to " +
+                          std::to_string(kMostGang));
+    }
+    if (request_.gang > 1 && request_.array > 1) {
+        wrong("gang", "with array: its members start together, an array's do not; expected one");
+    }
+    const bool is_share = !request_.gpu_memory.empty() || request_.gpu_compute != 0;
+    if (place_ == Place::kMachine && request_.gang > 1 && is_share) {
+        wrong("gang", "with gpu_memory or gpu_compute: a gang has whole GPUs on one machine");
+    }
+    if (place_ == Place::kMachine && !request_.image.empty() && (is_share || request_.gang > 1)) {
+        wrong("image",
+              "with a share or a gang: on one machine these are of programs, not containers");
+    }
+    if (request_.image.starts_with('-')) wrong("image", "begins with '-'; expected an image");
+    if (place_ == Place::kMachine && !request_.priority_class.empty()) {
+        wrong("priority_class", "a machine has numbers, no classes: give a priority");
+    }
+    if (const auto problem = k8s::check_dns_subdomain(request_.priority_class);
+        !request_.priority_class.empty() && !problem.empty()) {
+        wrong("priority_class", "'" + one_line(request_.priority_class, 80) + "': " + problem);
+    }
+}
+
+void Checker::after() {
+    if (request_.after.size() > kMostAfter) wrong("after", "names more than 100 jobs");
+    for (std::size_t i = 0; i < request_.after.size(); ++i) {
+        const std::string& one = request_.after[i];
+        const std::string field = "after[" + std::to_string(i) + "]";
+        const auto number = parse_number<std::uint64_t>(one);
+        if (place_ == Place::kMachine && (!number || *number == 0)) {
+            wrong(field, "'" + one_line(one, 80) + "' is no number of a job");
+        }
+        if (place_ == Place::kCluster && !k8s::is_dns_subdomain(one)) {
+            wrong(field, "'" + one_line(one, 80) + "' is no name of a Job");
+        }
     }
 }
 

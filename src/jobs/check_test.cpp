@@ -65,10 +65,19 @@ TEST(JobRequest, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(with([](Request& r) { r.env = {{"A", "1"}, {"A", "2"}}; }), Fields{"env.A?"});
     EXPECT_EQ(with([](Request& r) { r.command.assign(5'000, "x"); }), Fields{"command"});
     EXPECT_EQ(with([](Request& r) { r.command = {std::string(1 << 20, 'x')}; }), Fields{"command"});
-    EXPECT_EQ(with([](Request& r) { r.gpu_memory = "8Gi"; }), Fields{"gpu_memory"});
+    EXPECT_EQ(with([](Request& r) { r.gpu_memory = "8Gi"; }), Fields{});
+    EXPECT_EQ(with([](Request& r) {
+                  r.gpu_memory = "8Gi";
+                  r.gpu_resource = "nvidia.com/gpu.shared";
+              }),
+              Fields{"gpu_resource"});
     EXPECT_EQ(with([](Request& r) { r.priority = 5; }), Fields{"priority"});
     EXPECT_EQ(with([](Request& r) { r.cpu_after_seconds = 60; }), Fields{"cpu_after_seconds"});
-    EXPECT_EQ(with([](Request& r) { r.after = {3}; }), Fields{"after"});
+    EXPECT_EQ(with([](Request& r) { r.after = {"No Name"}; }), Fields{"after[0]"});
+    EXPECT_EQ(with([](Request& r) { r.after = {"prepare"}; }), Fields{});
+    EXPECT_EQ(with([](Request& r) { r.gang = 65; }), Fields{"gang"});
+    EXPECT_EQ(with([](Request& r) { r.gang = r.array = 2; }), Fields{"gang"});
+    EXPECT_EQ(with([](Request& r) { r.priority_class = "High!"; }), Fields{"priority_class"});
     EXPECT_EQ(with([](Request& r) { r.array = 0; }), Fields{"array"});
 }
 
@@ -100,8 +109,11 @@ TEST(JobRequest, OfAMachineNeedsAProgramAndTakesAShare) {
     EXPECT_EQ(fields(request, Place::kMachine), Fields{});
     request.gpu_count = 2;
     EXPECT_EQ(fields(request, Place::kMachine), Fields{"gpu_count"});
-    EXPECT_EQ(fields({.task_id = "t", .image = "i"}, Place::kMachine),
-              (Fields{"image", "command"}));
+    EXPECT_EQ(fields({.task_id = "t"}, Place::kMachine), Fields{"command"});
+    EXPECT_EQ(fields({.task_id = "t", .image = "i"}, Place::kMachine), Fields{});
+    EXPECT_EQ(fields({.task_id = "t", .image = "--privileged"}, Place::kMachine), Fields{"image"});
+    EXPECT_EQ(fields({.task_id = "t", .image = "i", .gpu_memory = "8Gi"}, Place::kMachine),
+              Fields{"image"});
     EXPECT_EQ(fields({.task_id = "t", .command = {"true"}, .env = {{"CUDA_VISIBLE_DEVICES", "0"}}},
                      Place::kMachine),
               Fields{"env.CUDA_VISIBLE_DEVICES"});

@@ -23,6 +23,18 @@ using document::Value;
 
 constexpr unsigned kFirstWeight = 100;
 constexpr const char* kQueueLabel = "kueue.x-k8s.io/queue-name";
+constexpr const char* kClassLabel = "kueue.x-k8s.io/priority-class";
+constexpr const char* kMinParallelism = "kueue.x-k8s.io/job-min-parallelism";
+constexpr const char* kGated = "kueue.x-k8s.io/admission-gated-by";
+constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
+
+bool is_share(const Request& request) {
+    return !request.gpu_memory.empty() || request.gpu_compute != 0;
+}
+
+bool is_queued(const Request& request) { return !request.queue.empty() && !request.no_queue; }
+
+std::uint32_t pods_of(const Request& request) { return std::max(request.array, request.gang); }
 
 std::string visible_devices(const Request& request) {
     std::string list = "0";
@@ -44,9 +56,22 @@ Value variables(const Request& request) {
             same->second = value;
         }
     }
-    return make_sequence(merged, [](const auto& one) {
+    Value list = make_sequence(merged, [](const auto& one) {
         return make_mapping({{"name", one.first}, {"value", one.second}});
     });
+    if (request.gang > 1) {
+        const auto add = [&](const char* name, document::Built value) {
+            list.items.push_back(make_mapping({{"name", name}, {"value", std::move(value)}}));
+        };
+        add("WORLD_SIZE", std::to_string(request.gang));
+        add("MASTER_ADDR", job_name(request) + "-0." + job_name(request));
+        add("MASTER_PORT", "29500");
+        const Value field = make_mapping(
+            {{"fieldPath", std::string("metadata.annotations['") + kIndexAnnotation + "']"}});
+        list.items.push_back(
+            make_mapping({{"name", "RANK"}, {"valueFrom", make_mapping({{"fieldRef", field}})}}));
+    }
+    return list;
 }
 
 Value resources(const Request& request) {
@@ -55,7 +80,7 @@ Value resources(const Request& request) {
     const std::string gpus = std::to_string(request.gpu_count);
     const auto amounts = [&](const Amounts& of) {
         Value made = make_mapping({{"memory", of.memory}, {"cpu", of.cpu}});
-        append(made, request.gpu_resource, gpus);
+        if (!is_share(request)) append(made, request.gpu_resource, gpus);
         return made;
     };
     return make_mapping({{"requests", amounts(half)}, {"limits", amounts(limits)}});
@@ -97,8 +122,9 @@ std::pair<std::string, std::string> spot_label(const std::string& profile) {
 Value selector_of(const Request& request) {
     Value selector = make_mapping();
     const std::string& type = request.gpu_type;
-    const std::string accelerator =
-        request.gpu_prefer.empty() ? accelerator_of(type.empty() ? kDefaultGpuType : type) : "";
+    const std::string accelerator = request.gpu_prefer.empty() && !is_share(request)
+                                        ? accelerator_of(type.empty() ? kDefaultGpuType : type)
+                                        : "";
     if (!accelerator.empty()) append(selector, "accelerator", accelerator);
     if (!request.instance_type.empty()) {
         append(selector, "node.kubernetes.io/instance-type", request.instance_type);
@@ -172,6 +198,10 @@ Value labels_of(const Request& request) {
 Value annotations_of(const Request& request) {
     Value annotations = make_mapping();
     if (!request.task_id.empty()) append(annotations, "aliquot.dev/task-id", request.task_id);
+    if (!request.after.empty()) append(annotations, "aliquot.dev/after", join(request.after, ","));
+    if (is_queued(request) && !request.after.empty())
+        append(annotations, kGated, "aliquot.dev/jobs");
+    if (is_queued(request) && request.array > 1) append(annotations, kMinParallelism, "1");
     append(annotations, "aliquot.dev/request",
            document::to_json_line(to_document(request, Secrets::kHide)));
     return annotations;
@@ -185,12 +215,30 @@ Value failure_policy() {
     return make_mapping({{"rules", std::vector<Value>{rule}}});
 }
 
+/// What the pods themselves say: a share by its size, and that those of an array are no gang.
+Value pod_metadata(const Request& request, Value labels) {
+    Value annotations = make_mapping();
+    if (!request.gpu_memory.empty())
+        append(annotations, "aliquot.dev/gpu-memory", request.gpu_memory);
+    if (request.gpu_compute != 0)
+        append(annotations, "aliquot.dev/gpu-compute", std::to_string(request.gpu_compute));
+    const bool typed = !request.gpu_type.empty() && request.gpu_type != "any";
+    if (is_share(request) && typed) append(annotations, "aliquot.dev/gpu-type", request.gpu_type);
+    if (request.array > 1) append(labels, "aliquot.dev/gang", "none");
+    const bool says = !annotations.entries.empty();
+    return make_mapping(
+        {{"labels", std::move(labels)}, {"annotations", only_if(says, std::move(annotations))}});
+}
+
 Value pod_of(const Request& request) {
     const auto mounts = mounts_of(request);
     Value selector = selector_of(request);
     const bool selects = !selector.entries.empty();
     return make_mapping(
         {{"restartPolicy", request.restart_policy},
+         {"priorityClassName",
+          only_if(!request.priority_class.empty() && !is_queued(request), request.priority_class)},
+         {"subdomain", only_if(request.gang > 1, job_name(request))},
          {"containers", std::vector<Value>{container_of(request, mounts)}},
          {"volumes", make_sequence(mounts, [](const Mount& one) { return one.volume; })},
          {"nodeSelector", only_if(selects, std::move(selector))},
@@ -207,7 +255,10 @@ Result<Value> job_manifest(const Request& request) {
     Value labels = labels_of(request);
     Value template_labels = labels;
     if (!request.queue.empty()) append(labels, kQueueLabel, request.queue);
-    const bool queued = !request.queue.empty() && !request.no_queue;
+    if (is_queued(request) && !request.priority_class.empty())
+        append(labels, kClassLabel, request.priority_class);
+    const bool starts_suspended = is_queued(request) || !request.after.empty();
+    const std::uint32_t pods = pods_of(request);
     return make_mapping(
         {{"apiVersion", "batch/v1"},
          {"kind", "Job"},
@@ -218,16 +269,16 @@ Result<Value> job_manifest(const Request& request) {
                         {"annotations", annotations_of(request)}})},
          {"spec",
           make_mapping(
-              {{"suspend", only_if(queued, true)},
-               {"completionMode", only_if(request.array > 1, "Indexed")},
-               {"completions", only_if(request.array > 1, request.array)},
-               {"parallelism", only_if(request.array > 1, request.array)},
+              {{"suspend", only_if(starts_suspended, true)},
+               {"completionMode", only_if(pods > 1, "Indexed")},
+               {"completions", only_if(pods > 1, pods)},
+               {"parallelism", only_if(pods > 1, pods)},
                {"backoffLimit", request.retries},
                {"activeDeadlineSeconds", request.deadline_seconds},
                {"ttlSecondsAfterFinished", request.ttl_seconds},
                {"podFailurePolicy", only_if(request.restart_policy == "Never", failure_policy())},
                {"template",
-                make_mapping({{"metadata", make_mapping({{"labels", std::move(template_labels)}})},
+                make_mapping({{"metadata", pod_metadata(request, std::move(template_labels))},
                               {"spec", pod_of(request)}})}})}});
 }
 

@@ -194,5 +194,46 @@ TEST(JobManifest, IsNotMadeOfAWrongRequest) {
     EXPECT_NE(made.error().message.find("gpu_count: 3"), std::string::npos);
 }
 
+TEST(JobManifest, OfAShareByItsSizeSaysItOnThePodAndAsksForNoResource) {
+    const Value job = job_of(
+        {.name = "j", .image = "i", .gpu_type = "a100", .gpu_memory = "8Gi", .gpu_compute = 50});
+    const auto said = [&](const char* name) {
+        return document::text_at(job, {"spec", "template", "metadata", "annotations", name});
+    };
+    EXPECT_EQ(said("aliquot.dev/gpu-memory"), "8Gi");
+    EXPECT_EQ(said("aliquot.dev/gpu-compute"), "50");
+    EXPECT_EQ(said("aliquot.dev/gpu-type"), "a100");
+    EXPECT_EQ(document::text_at(container_of(job), {"resources", "limits", "nvidia.com/gpu"}), "");
+    EXPECT_NE(document::text_at(container_of(job), {"resources", "limits", "memory"}), "");
+}
+
+TEST(JobManifest, OfAGangIsIndexedAndTellsItsMembersApart) {
+    const Value job = job_of({.name = "j", .image = "i", .gang = 4});
+    EXPECT_EQ(document::text_at(job, {"spec", "completionMode"}), "Indexed");
+    EXPECT_EQ(document::text_at(job, {"spec", "completions"}), "4");
+    EXPECT_EQ(document::text_at(job, {"spec", "parallelism"}), "4");
+    EXPECT_EQ(variable(job, "WORLD_SIZE"), "4");
+    EXPECT_EQ(variable(job, "MASTER_ADDR"), "j-0.j");
+    EXPECT_EQ(document::text_at(pod_spec_of(job), {"subdomain"}), "j");
+    // An array's pods start when they can: placement is told that they are no gang.
+    const Value array = job_of({.name = "j", .image = "i", .queue = "q", .array = 4});
+    EXPECT_EQ(
+        document::text_at(array, {"spec", "template", "metadata", "labels", "aliquot.dev/gang"}),
+        "none");
+    EXPECT_EQ(
+        document::text_at(array, {"metadata", "annotations", "kueue.x-k8s.io/job-min-parallelism"}),
+        "1");
+}
+
+TEST(JobManifest, OfAJobAfterOthersWaitsForThem) {
+    const Value alone = job_of({.name = "j", .image = "i", .after = {"a", "b"}});
+    EXPECT_EQ(document::text_at(alone, {"spec", "suspend"}), "true");
+    EXPECT_EQ(document::text_at(alone, {"metadata", "annotations", "aliquot.dev/after"}), "a,b");
+    const Value queued = job_of({.name = "j", .image = "i", .queue = "q", .after = {"a"}});
+    EXPECT_EQ(
+        document::text_at(queued, {"metadata", "annotations", "kueue.x-k8s.io/admission-gated-by"}),
+        "aliquot.dev/jobs");
+}
+
 }  // namespace
 }  // namespace aliquot::jobs

@@ -104,6 +104,7 @@ void for_each_field(Subject& request, const Each& each) {
     each("queue", request.queue);
     each("user", request.user);
     each("priority", request.priority);
+    each("priority_class", request.priority_class);
     each("gpu_count", request.gpu_count);
     each("any_gpu_count", request.any_gpu_count);
     each("gpu_type", request.gpu_type);
@@ -128,6 +129,7 @@ void for_each_field(Subject& request, const Each& each) {
     each("retries", request.retries);
     each("restart_policy", request.restart_policy);
     each("array", request.array);
+    each("gang", request.gang);
     each("after", request.after);
     each("no_queue", request.no_queue);
     each("cpu_after_seconds", request.cpu_after_seconds);

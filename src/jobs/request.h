@@ -19,10 +19,12 @@ struct Request {
     std::string name;     // of the job; empty: made by job_name()
     std::string image;    // of its container; a machine that runs processes takes none
     std::string container = "worker";
-    std::string in_namespace;  // "namespace"; empty: where kubectl applies it
-    std::string queue;         // empty: none
-    std::string user;          // for the label
-    std::int32_t priority = 0;
+    std::string in_namespace;   // "namespace"; empty: where kubectl applies it
+    std::string queue;          // empty: none
+    std::string user;           // for the label
+    std::int32_t priority = 0;  // of a machine
+    std::string
+        priority_class;  // of a cluster: a WorkloadPriorityClass with a queue, else a PriorityClass
 
     std::uint32_t gpu_count = 1;          // 1, 2, 4, 8; others with any_gpu_count
     bool any_gpu_count = false;           // up to 16
@@ -50,9 +52,11 @@ struct Request {
     std::int64_t ttl_seconds = 3'600;                         // kept so long after its end
     std::uint32_t retries = 3;
     std::string restart_policy = "OnFailure";
-    std::uint32_t array = 1;           // so many of it, told apart by an index
-    std::vector<std::uint64_t> after;  // jobs of the same server that must succeed first
-    bool no_queue = false;             // starts at once, although a queue is named
+    std::uint32_t array = 1;  // so many of it, told apart by an index
+    std::uint32_t gang = 1;   // so many of it that start together or not at all
+    std::vector<std::string>
+        after;              // jobs of the same place that must succeed first: numbers, or names
+    bool no_queue = false;  // starts at once, although a queue is named
     std::int64_t cpu_after_seconds =
         0;  // without a GPU for so long, it runs on the CPU; 0: it waits
 

@@ -22,20 +22,21 @@ constexpr std::uint16_t kEnds =
     any_of(State::kSucceeded, State::kFailed, State::kCancelled, State::kExpired);
 constexpr std::uint16_t kGivenUp = any_of(State::kCancelled, State::kExpired, State::kFailed);
 
-constexpr std::array<Step, 13> kSteps{{
+constexpr std::array<Step, 14> kSteps{{
     {State::kDraft, "Draft", any_of(State::kQueued, State::kCancelled)},
     {State::kQueued, "Queued",
-     any_of(State::kReserving, State::kAdmitted, State::kStarting) | kGivenUp},
+     any_of(State::kReserving, State::kAdmitted, State::kStarting, State::kSuspended) | kGivenUp},
     {State::kReserving, "Reserving",
-     any_of(State::kAdmitted, State::kQueued, State::kRequeued) | kGivenUp},
+     any_of(State::kAdmitted, State::kQueued, State::kRequeued, State::kSuspended) | kGivenUp},
     {State::kAdmitted, "Admitted",
      any_of(State::kProvisioning, State::kStarting, State::kRequeued) | kGivenUp},
     {State::kProvisioning, "Provisioning", any_of(State::kStarting, State::kRequeued) | kGivenUp},
     {State::kStarting, "Starting", any_of(State::kRunning, State::kRequeued) | kEnds},
     {State::kRunning, "Running", any_of(State::kSuspending, State::kRequeued) | kEnds},
-    {State::kSuspending, "Suspending", any_of(State::kRequeued) | kEnds},
+    {State::kSuspending, "Suspending", any_of(State::kSuspended, State::kRequeued) | kEnds},
+    {State::kSuspended, "Suspended", any_of(State::kQueued, State::kRequeued) | kGivenUp},
     {State::kRequeued, "Requeued",
-     any_of(State::kReserving, State::kAdmitted, State::kStarting) | kGivenUp},
+     any_of(State::kReserving, State::kAdmitted, State::kStarting, State::kSuspended) | kGivenUp},
     {State::kSucceeded, "Succeeded", 0},
     {State::kFailed, "Failed", any_of(State::kRequeued)},
     {State::kCancelled, "Cancelled", any_of(State::kRequeued)},

@@ -18,6 +18,7 @@ enum class State : std::uint8_t {
     kStarting,      // its program is being started
     kRunning,
     kSuspending,  // is being stopped, to go on later
+    kSuspended,   // keeps no devices, and waits until somebody says that it goes on
     kRequeued,    // waits again after a try
     kSucceeded,
     kFailed,
@@ -26,9 +27,9 @@ enum class State : std::uint8_t {
 };
 
 inline constexpr std::array kStates{
-    State::kDraft,    State::kQueued,    State::kReserving,  State::kAdmitted, State::kProvisioning,
-    State::kStarting, State::kRunning,   State::kSuspending, State::kRequeued, State::kSucceeded,
-    State::kFailed,   State::kCancelled, State::kExpired};
+    State::kDraft,     State::kQueued,  State::kReserving,  State::kAdmitted,  State::kProvisioning,
+    State::kStarting,  State::kRunning, State::kSuspending, State::kSuspended, State::kRequeued,
+    State::kSucceeded, State::kFailed,  State::kCancelled,  State::kExpired};
 
 /// "Queued"
 std::string_view word(State state);

@@ -8,14 +8,14 @@ namespace {
 
 TEST(JobState, HasAWordThatNamesItAlone) {
     for (const State state : kStates) EXPECT_EQ(state_of(word(state)), state) << word(state);
-    EXPECT_EQ(kStates.size(), 13U);
+    EXPECT_EQ(kStates.size(), 14U);
     EXPECT_EQ(word(State::kExpired), "Expired");
     EXPECT_FALSE(state_of("running"));
     EXPECT_FALSE(state_of(""));
 }
 
 TEST(JobState, IsReachedFromADraftAndLeadsToAnEnd) {
-    std::array<bool, 13> reached{true};
+    std::array<bool, 14> reached{true};
     for (std::size_t round = 0; round < kStates.size(); ++round) {
         for (const State from : kStates) {
             for (const State to : kStates) {

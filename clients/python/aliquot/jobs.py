@@ -195,6 +195,19 @@ class Jobs:
     def cancel(self, job: str | int) -> Job:
         return cast(Job, self._ask("POST", _path(job) + "/cancel"))
 
+    def suspend(self, job: str | int) -> Job:
+        """Takes it out of the queue, or ends its program, until resume()."""
+        return cast(Job, self._ask("POST", _path(job) + "/suspend"))
+
+    def resume(self, job: str | int) -> Job:
+        """It waits for its turn again; its program begins anew."""
+        return cast(Job, self._ask("POST", _path(job) + "/resume"))
+
+    def pending(self, queue: str = "") -> list[dict[str, Any]]:
+        """Those that wait, next first, with their likely starts."""
+        path = "/v1/pending" + ("?" + urlencode({"queue": queue}) if queue else "")
+        return cast(List[Dict[str, Any]], self._ask("GET", path)["pending"])
+
     def retry(self, job: str | int) -> Job:
         return cast(Job, self._ask("POST", _path(job) + "/retry"))
 

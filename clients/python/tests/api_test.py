@@ -56,7 +56,7 @@ def validator(name):
     return jsonschema.Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": STRICT["components"]})
 
 
-ANSWERS = {name: validator(name) for name in ("Refusal", "Request", "Job", "JobList", "Submitted", "Explanation", "Server")}
+ANSWERS = {name: validator(name) for name in ("Refusal", "Request", "Job", "JobList", "Submitted", "Explanation", "Server", "QueueList", "PendingList")}
 
 
 class Connection(http.client.HTTPConnection):
@@ -142,8 +142,18 @@ class Fuzzer:
             while self.operate("getJob", job)["state"] != "Failed":
                 assert time.monotonic() < end, "a job has not ended"
                 time.sleep(0.02)
-            for operation in ("explainJob", "getLogs", "cancelJob", "retryJob"):
+            for operation in ("explainJob", "getLogs", "followSteps", "cancelJob", "retryJob"):
                 self.operate(operation, job)
+        body = json.dumps({"name": "stops", "command": ["sleep", "1000"]}).encode()
+        stops = self.operate("submitJob", body=body)["jobs"][0]["id"]
+        for operation in ("listQueues", "listPending", "suspendJob"):
+            self.operate(operation, stops)
+        end = time.monotonic() + PATIENCE
+        while self.operate("getJob", stops)["state"] != "Suspended":
+            assert time.monotonic() < end, "a job has not been suspended"
+            time.sleep(0.02)
+        for operation in ("resumeJob", "cancelJob"):
+            self.operate(operation, stops)
         self.operate("listJobs")
         self.operate("getServer")
         self.operate("cancelJob", job)
@@ -154,7 +164,8 @@ class Fuzzer:
         self.operate("deleteJob", job)
 
     def step(self):
-        method, path, what = self.random.choice(self.operations)
+        # A stream of steps ends with its job only.
+        method, path, what = self.random.choice([one for one in self.operations if one[2]["operationId"] != "followSteps"])
         place = self.random.choice([str(self.random.choice(self.jobs))] * 6 +
                                    ["0", "-1", "x", "99999999999999999999", "1.5", "%00", "", "1/2"])
         target = path.replace("{id}", place)

@@ -6,6 +6,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -71,6 +72,38 @@ class JobsTest(unittest.TestCase):
         self.assertEqual(self.jobs.wait(first, timeout=60)["state"], "Cancelled")
         self.assertIn(self.jobs.retry(first)["state"], ("Requeued", "Starting", "Running"))
 
+    def test_a_job_is_suspended_and_resumed(self):
+        job = self.create("echo begun; while [ ! -e go ]; do sleep 0.05; done", gpu_count=2)
+        for part in self.jobs.logs(job, follow=True):
+            break  # it runs
+        waits = self.create("sleep 1000", "other", gpu_count=2)
+        self.assertEqual([one["id"] for one in self.jobs.pending()], [int(waits)])
+        with self.assertRaisesRegex(aliquot.Conflict, "only one that is suspended"):
+            self.jobs.resume(job)
+        self.assertEqual(self.jobs.suspend(waits)["state"], "Suspended")
+        self.assertIn(self.jobs.suspend(job)["state"], ("Suspending", "Suspended"))
+        end = time.monotonic() + 60
+        while self.jobs.get(job)["state"] != "Suspended" and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.jobs.get(job)["state"], "Suspended")
+        self.assertEqual(self.jobs.get(job)["devices"], [])
+        (self.machine.path / "go").touch()
+        self.jobs.resume(job)
+        ended = self.jobs.wait(job, timeout=60)
+        self.assertEqual((ended["state"], ended["attempt"]), ("Succeeded", 2))
+        self.assertEqual(self.jobs.cancel(waits)["state"], "Cancelled")
+
+    def test_a_gang_has_its_devices_and_ends_when_one_member_does(self):
+        gang = self.create("echo $RANK of $WORLD_SIZE: $(echo $CUDA_VISIBLE_DEVICES | tr , ' ' | wc -w)", "gang", gang=2)
+        self.assertEqual(self.jobs.wait(gang, timeout=60)["state"], "Succeeded")
+        lines = sorted(b"".join(self.jobs.logs(gang)).splitlines())
+        self.assertEqual(lines, [b"0 of 2: 1", b"1 of 2: 1"])
+        fails = self.create("[ $RANK = 0 ] && exit 7; sleep 1000", "fails", gang=2, retries=0)
+        ended = self.jobs.wait(fails, timeout=60)
+        self.assertEqual((ended["state"], ended["exitCode"]), ("Failed", 7))
+        with self.assertRaisesRegex(aliquot.InvalidRequest, "gang: 4 times 1 GPU"):
+            self.create("true", "large", gang=4)
+
     def test_the_same_task_is_one_job_and_another_one_a_conflict(self):
         job = self.create("sleep 1000")
         self.assertEqual(self.create("sleep 1000"), job)
@@ -104,6 +137,41 @@ class JobsTest(unittest.TestCase):
         with self.assertRaisesRegex(aliquot.Unavailable, "aliquot serve"):
             list(aliquot.Jobs("unix:/no/such/socket").list())
         self.assertEqual(len(self.jobs.describe_server()["devices"]), 2)
+
+
+PODMAN = """#!/bin/sh
+# Stands in for podman: notes what it is asked, and runs what stands behind the image.
+echo "$@" >>"$(dirname "$0")/asked"
+[ "$1" = run ] || exit 0
+while [ "$1" != trainer:1.4 ]; do shift; done
+shift
+exec "$@"
+"""
+
+
+class ContainerTest(unittest.TestCase):
+    def test_a_job_with_an_image_runs_in_a_container_that_is_removed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = pathlib.Path(directory, "podman")
+            program.write_text(PODMAN)
+            program.chmod(0o755)
+            pathlib.Path(directory).chmod(0o777)
+            with Machine(PROGRAM, "--container", str(program)) as machine:
+                jobs = aliquot.Jobs(machine.server)
+                job = jobs.create_gpu_job(task_id="t", image="trainer:1.4", gpu_count=1, memory="1Gi", cpu="1500m",
+                                          command=["sh", "-c", "echo in $MODEL"], env={"MODEL": "resnet"},
+                                          workdir=str(machine.path))
+                self.assertEqual(jobs.wait(job, timeout=60)["state"], "Succeeded")
+                self.assertEqual(b"".join(jobs.logs(job)), b"in resnet\n")
+                with self.assertRaisesRegex(aliquot.InvalidRequest, "image: with a share"):
+                    jobs.create_gpu_job(task_id="s", image="trainer:1.4", command=["true"], gpu_memory="1Gi")
+            before, run, after = pathlib.Path(directory, "asked").read_text().splitlines()
+            name = f"aliquot-job-{job}-1"
+            self.assertEqual((before, after), (f"rm --force {name}",) * 2)
+            self.assertTrue(run.startswith(f"run --rm --name {name} "), run)
+            for words in ("--env MODEL", "--memory 1073741824", "--cpus 1.500", f"--workdir {machine.path}"):
+                self.assertIn(f" {words} ", run)
+            self.assertNotIn("resnet", run)  # a value that other users could read in the list of processes
 
 
 class WorkloadTest(unittest.TestCase):

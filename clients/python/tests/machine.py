@@ -22,7 +22,7 @@ class Machine:
         self._log = open(self.path / "log", "wb")
         self._process = subprocess.Popen(
             [self._program, "serve", "--gpu", "a2:2", "--state", self.path / "state", "--socket", self.server,
-             "--grace", "1", *self._words], stdout=self._log, stderr=subprocess.STDOUT)
+             "--grace", "1", *([] if "--container" in self._words else ["--container", "none"]), *self._words], stdout=self._log, stderr=subprocess.STDOUT)
         end = time.monotonic() + PATIENCE
         while b"serving jobs" not in (self.path / "log").read_bytes():
             if self._process.poll() is not None or time.monotonic() > end:

@@ -83,6 +83,8 @@ void add_job_words(command_line::Command& command, JobWords& words) {
                        "MODEL");
     command.add_option("--queue", words.queue, "Queue that it waits in", "NAME");
     command.add_option("--priority", words.priority, "Higher ones go first", "N");
+    command.add_option("--priority-class", words.priority_class,
+                       "Of a cluster: its priority by name", "NAME");
     command.add_option("--time", words.time, "It is ended after so long: 90s, 30m, 2h; default 24h",
                        "TIME");
     command.add_option("--cpu-after", words.cpu_after,
@@ -91,6 +93,11 @@ void add_job_words(command_line::Command& command, JobWords& words) {
         ->range(0, 100);
     command.add_option("--array", words.array, "Run it N times, told apart by an index", "N")
         ->range(1U, 10'000U);
+    command
+        .add_option(
+            "--gang", words.gang,
+            "Run it N times, all at once or not at all: RANK and WORLD_SIZE tell them apart", "N")
+        ->range(1U, 64U);
     command
         .add_option("--env", words.env, "Variable of the program; NAME takes the value from here",
                     "NAME[=VALUE]")
@@ -115,6 +122,8 @@ Result<jobs::Request> request_of(const JobWords& words) {
     set(request.task_id, words.task);
     set(request.image, words.image);
     set(request.queue, words.queue);
+    set(request.priority_class, words.priority_class);
+    set(request.in_namespace, words.space);
     set(request.gpu_memory, words.gpu_memory);
     set(request.gpu_type, words.gpu_type);
     set(request.memory, words.memory);
@@ -126,11 +135,10 @@ Result<jobs::Request> request_of(const JobWords& words) {
     if (words.gpu_compute != 0) request.gpu_compute = words.gpu_compute;
     if (words.retries >= 0) request.retries = static_cast<std::uint32_t>(words.retries);
     if (words.array != 0) request.array = words.array;
+    if (words.gang != 0) request.gang = words.gang;
     if (!words.command.empty()) request.command = words.command;
     for (const std::string& word : words.after) {
-        const auto id = parse_number<std::uint64_t>(word);
-        if (!id || *id == 0) return wrong_word("--after", word, "the number of a job");
-        request.after.push_back(*id);
+        request.after.push_back(word);
     }
     if (auto taken = take_variables(words.env, request); !taken) return std::move(taken).error();
     if (auto taken = take_times(words, request); !taken) return std::move(taken).error();

@@ -20,6 +20,8 @@ struct JobWords {
     std::string task;
     std::string image;
     std::string queue;
+    std::string priority_class;
+    std::string space;  // of a cluster
     int priority = 0;
     unsigned gpus = 0;  // 0: not said
     bool any_count = false;
@@ -32,6 +34,7 @@ struct JobWords {
     std::string cpu_after;
     int retries = -1;  // not said
     unsigned array = 0;
+    unsigned gang = 0;
     std::vector<std::string> after;
     std::vector<std::string> env;
     std::string workdir;

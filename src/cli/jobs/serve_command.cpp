@@ -22,6 +22,7 @@
 #include "command_line/command.h"
 #include "http/server.h"
 #include "job_server/attempt.h"
+#include "job_server/gang.h"
 #include "job_server/keeper.h"
 #include "job_server/pages.h"
 #include "k8s/memory_amount.h"
@@ -38,6 +39,9 @@ constexpr std::chrono::milliseconds kDriverPatience{5'000};
 constexpr std::size_t kMostBody = std::size_t{1} << 20U;
 
 struct ServeOptions {
+    std::string container = "auto";
+    unsigned gang = 0;  // of --run-gang: so many, of the command
+    std::vector<std::string> gang_command;
     std::string attempt;
     std::string state;
     std::string socket;
@@ -116,6 +120,21 @@ Result<unsigned> group_number(const std::string& name) {
     return found->gr_gid;
 }
 
+/// The full path of what runs containers; empty: there is none.
+std::string container_program(const std::string& word) {
+    if (word == "none") return "";
+    const std::vector<std::string> names =
+        word == "auto" ? std::vector<std::string>{"podman", "nerdctl", "docker"}
+                       : std::vector<std::string>{word};
+    for (const std::string& name : names) {
+        for (const char* const folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"}) {
+            const std::string program = name.starts_with('/') ? name : folder + name;
+            if (::access(program.c_str(), X_OK) == 0) return program;
+        }
+    }
+    return "";
+}
+
 /// What stands before a program that has a share: aliquot run keeps its limits.
 std::vector<std::string> guarded(const ServeOptions& options, const std::string& program,
                                  const job_server::Record& record, const std::string& uuid) {
@@ -155,6 +174,8 @@ Result<job_server::Options> keeper_options(const ServeOptions& words) {
     std::error_code problem;
     const std::string program = fs::read_symlink("/proc/self/exe", problem).native();
     options.runner = {program, "serve", "--run-attempt"};
+    options.gang = {program, "serve", "--run-gang"};
+    options.container = container_program(words.container);
     if (words.gpus.empty()) {
         options.guard = [words, program](const job_server::Record& record,
                                          const std::string& uuid) {
@@ -193,6 +214,10 @@ Result<http::ServerOptions> server_options(const ServeOptions& words) {
 void serve(Context& context, const ServeOptions& words) {
     if (!words.attempt.empty()) {
         context.exit_code = job_server::run_attempt(words.attempt);
+        return;
+    }
+    if (words.gang != 0) {
+        context.exit_code = job_server::run_gang(words.gang, words.gang_command);
         return;
     }
     sigset_t ends;
@@ -236,6 +261,8 @@ void add_serve_command(command_line::Command& program, Context& context) {
         "serve", "Keep the GPU jobs of this machine: queue them, run them, find them again");
     const auto words = std::make_shared<ServeOptions>();
     command->add_option("--run-attempt", words->attempt, "", "DIR")->hidden();
+    command->add_option("--run-gang", words->gang, "", "N")->hidden();
+    command->add_option("COMMAND", words->gang_command, "", " ")->hidden();
     command->add_option(
         "--state", words->state,
         "Directory of the journal and of outputs; default /var/lib/aliquot/jobs, or "
@@ -263,6 +290,12 @@ void add_serve_command(command_line::Command& program, Context& context) {
                         "Prometheus web-config file: TLS and passwords for the page, needed where "
                         "other machines can reach it",
                         "FILE");
+    command
+        ->add_option("--container", words->container,
+                     "What runs jobs with an image: podman, nerdctl, docker, a path, none; auto: "
+                     "the first of these that is installed",
+                     "PROGRAM")
+        ->capture_default_str();
     command->add_option("--output-limit", words->output, "Of the output of one job", "AMOUNT")
         ->capture_default_str();
     command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")

@@ -116,6 +116,8 @@ private:
     kube_client::Elector elector_;
     std::unique_ptr<PodPlacement> placement_;  // null: pods are not placed
     std::unique_ptr<PoolRole> pools_;          // null: pools are not tended
+    std::unique_ptr<JobWork> jobs_;            // null: not of this role
+    std::unique_ptr<JobApi> job_api_;          // null: it is not served
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
@@ -141,12 +143,14 @@ Controller::Running::Running(const Options& options, Dependencies dependencies)
                         wake();
                         if (placement_ != nullptr) placement_->wake();
                         if (pools_ != nullptr) pools_->wake();
+                        if (jobs_ != nullptr) jobs_->wake();
                     },
                 .stopped = [this] { const std::scoped_lock none_writes(writing_); }}) {}
 
 /// Those who write end first, then the Lease is given up, then the servers end.
 Controller::Running::~Running() {
     draining_ = true;
+    if (jobs_ != nullptr) jobs_->stop();
     if (placement_ != nullptr) placement_->stop();
     if (pools_ != nullptr) pools_->stop();
     keeper_ = {};
@@ -206,10 +210,10 @@ Result<Done> Controller::Running::listen() {
             {"/readyz", "whether it can review", [this](const Request&) { return readiness(); }},
             {"/metrics", "for Prometheus",
              [this](const Request&) {
-                 return http::Response{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                       .body = counters_.text(gauges()) +
-                                               (placement_ ? placement_->metrics() : "") +
-                                               (pools_ ? pools_->metrics() : "")};
+                 return http::Response{
+                     .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                     .body = counters_.text(gauges()) + (placement_ ? placement_->metrics() : "") +
+                             (pools_ ? pools_->metrics() : "") + (jobs_ ? jobs_->metrics() : "")};
              }},
         }));
     if (!plain) return std::move(plain).error();
@@ -227,14 +231,31 @@ Result<Done> Controller::Running::start() {
         pools_ = std::make_unique<PoolRole>(
             PoolWorld{.api = world_.api, .elector = elector_, .now = world_.now}, options_.pools);
     }
+    if (options_.jobs.enabled) {
+        JobWork::Ask ask;
+        if (placement_ != nullptr) {
+            ask = [&placement = *placement_](FitQuestion question) {
+                return placement.ask(std::move(question));
+            };
+        }
+        jobs_ = std::make_unique<JobWork>(
+            PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
+            options_.jobs, std::move(ask));
+    }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {
         auto page = ClusterPage::serve(options_.page, world_.api);
         if (!page) return std::move(page).error().during("--page-listen");
         page_ = *std::move(page);
     }
+    if (options_.job_api.listen != "off") {
+        auto served = JobApi::serve(options_.job_api, world_.api);
+        if (!served) return std::move(served).error().during("--jobs-listen");
+        job_api_ = *std::move(served);
+    }
     if (placement_ != nullptr) placement_->start();
     if (pools_ != nullptr) pools_->start();
+    if (jobs_ != nullptr) jobs_->start();
     nodes_.start();
     secret_.start();
     configuration_.start();

@@ -89,6 +89,16 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
                    "how long a pod runs before it may be evicted for that", "DURATION (10m)");
     app.add_flag("--pools", options.pools.enabled,
                  "tend Pools: write what their autoscalers read, see aliquot pool --help");
+    app.add_flag(
+        "--jobs", options.jobs.enabled,
+        "GPU jobs beside Kueue: admission checks of controller aliquot.dev/placement (with\n"
+        "--placement), gates, likely starts; jobs that come after others");
+    app.add_option("--jobs-listen", options.job_api.listen,
+                   "the HTTP API of jobs, for who has a token of this cluster and may do the like\n"
+                   "with Jobs; off: none",
+                   "ADDRESS:PORT (off)");
+    app.add_option("--jobs-web-config", options.job_api.web_config,
+                   "Prometheus web-config file with its TLS, needed beyond loopback", "FILE");
     app.add_option("--authority-lifetime", texts.authority, "how long an authority is valid",
                    "DURATION (8760h)");
     app.add_option("--certificate-lifetime", texts.certificate,

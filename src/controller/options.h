@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "controller/cluster_page.h"
 #include "controller/credentials.h"
+#include "controller/job_api.h"
+#include "controller/job_work.h"
 #include "controller/pod_placement.h"
 #include "controller/pool_role.h"
 
@@ -36,6 +38,8 @@ struct Options {
     std::chrono::seconds lease_duration{15};
     PlacementOptions placement;
     PoolOptions pools;
+    JobOptions jobs;
+    JobApiOptions job_api;
     PageOptions page;
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;

@@ -136,6 +136,7 @@ void PlacementWork::run(const std::stop_token& stop) {
                 tend_released(stop);
             }
             gauge();
+            answer_questions();
         }
         const bool soon = !is_synced() || !waiting_.empty() || !released_.empty();
         std::unique_lock lock(mutex_);

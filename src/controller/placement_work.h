@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "controller/fit_question.h"
 #include "controller/placement_counters.h"
 #include "controller/placement_informers.h"
 #include "controller/placement_options.h"
@@ -60,6 +61,18 @@ public:
         return served_.contains(resource);
     }
     [[nodiscard]] std::string metrics() const { return counters_.text(); }
+    /// Answered with the next look, by the thread.
+    std::future<FitAnswer> ask(FitQuestion question) {
+        std::promise<FitAnswer> promise;
+        auto answer = promise.get_future();
+        {
+            const std::scoped_lock lock(mutex_);
+            questions_.emplace_back(std::move(question), std::move(promise));
+            look_ = true;
+        }
+        changed_.notify_all();
+        return answer;
+    }
 
 private:
     using Decision = scheduling::Decision;
@@ -114,6 +127,8 @@ private:
     [[nodiscard]] std::map<std::string, std::string> hostnames(const Decision& decision) const;
     void gauge_gangs(const std::vector<GangTurn>& turns);
     void gauge();
+    void answer_questions();
+    [[nodiscard]] FitAnswer answer_to(const FitQuestion& question);
 
     const PlacementWorld world_;
     const PlacementOptions options_;
@@ -124,6 +139,7 @@ private:
     std::set<kube_client::ObjectKey> changed_nodes_;
     std::set<kube_client::ObjectKey> changed_pods_;
     std::set<std::string, std::less<>> served_;
+    std::vector<std::pair<FitQuestion, std::promise<FitAnswer>>> questions_;
     bool look_ = true;
 
     // Of the thread.

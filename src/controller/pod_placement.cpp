@@ -13,6 +13,9 @@ void PodPlacement::stop() { work_->stop(); }
 void PodPlacement::wake() { work_->wake(); }
 bool PodPlacement::is_synced() const { return work_->is_synced(); }
 bool PodPlacement::serves(const std::string& resource) const { return work_->serves(resource); }
+std::future<FitAnswer> PodPlacement::ask(FitQuestion question) {
+    return work_->ask(std::move(question));
+}
 std::string PodPlacement::metrics() const { return work_->metrics(); }
 
 }  // namespace aliquot::controller

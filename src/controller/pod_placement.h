@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "controller/fit_question.h"
 #include "controller/placement_options.h"
 
 namespace aliquot::controller {
@@ -29,6 +30,8 @@ public:
     [[nodiscard]] bool is_synced() const;
     /// Whether a pod that asks for this resource is ours to place: some agent of ours offers it.
     [[nodiscard]] bool serves(const std::string& resource) const;
+    /// Whether pods that do not exist yet would have places now; books nothing.
+    std::future<FitAnswer> ask(FitQuestion question);
     /// Prometheus text.
     [[nodiscard]] std::string metrics() const;
 

@@ -177,7 +177,7 @@ std::vector<Pair> pairs() {
     much.api_server_cidrs = {"10.0.0.1/32"};
     much.webhook_client_ca = "webhook-clients";
     much.webhook_client_names = {"apiserver", "other"};
-    much.placement = much.placement_preemption = much.pools = true;
+    much.placement = much.placement_preemption = much.pools = much.jobs = true;
     all.push_back(
         {.name = "much",
          .values = much,
@@ -193,7 +193,7 @@ std::vector<Pair> pairs() {
                  "metrics.serviceMonitor=true,metrics.prometheusRule=true",
                  "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
                  "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
-                 "placement=true,placementPreemption=true,pools=true"}});
+                 "placement=true,placementPreemption=true,pools=true,jobs=true"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     all.push_back({.name = "pools", .values = {.pools = true}, .set = {"pools=true"}});
     Values little{.webhook = false, .network_policy = false, .own_node_policy = false};

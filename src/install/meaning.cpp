@@ -87,13 +87,14 @@ std::string key_of(const std::string& taint) {
     return parsed ? parsed->key : std::string();
 }
 
+std::string or_else(const std::string& own, std::string_view other) {
+    return own.empty() ? std::string(other) : own;
+}
+
 }  // namespace
 
 Meaning meaning_of(const Values& values) {
     const ProfileFacts& facts = profile_facts(values.profile);
-    const auto or_else = [](const std::string& own, std::string_view other) {
-        return own.empty() ? std::string(other) : own;
-    };
     const bool placed = values.webhook && values.placement;
     Meaning made;
     made.switches = {
@@ -120,7 +121,9 @@ Meaning meaning_of(const Values& values) {
         {"controller_monitor", placed && (values.service_monitor || values.pod_monitor)},
         {"pools", values.webhook && values.pools},
         {"pools_policy", values.webhook && values.pools && values.own_node_policy},
-        {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools},
+        {"jobs", values.webhook && values.jobs},
+        {"controller_args",
+         !values.webhook_client_ca.empty() || values.placement || values.pools || values.jobs},
         {"placement_policy", placed && values.own_node_policy},
         {"service_monitor", values.service_monitor},
         {"pod_monitor", values.pod_monitor},
@@ -186,6 +189,7 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
             {"placement", "and .Values.controller.enabled .Values.placement"},
             {"placement_preemption",
              "and .Values.controller.enabled .Values.placement .Values.placementPreemption"},
+            {"jobs", "and .Values.controller.enabled .Values.jobs"},
             {"controller_monitor",
              "and .Values.controller.enabled .Values.placement (or "
              ".Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},
@@ -193,7 +197,8 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
             {"pools_policy",
              "and .Values.controller.enabled .Values.pools .Values.ownNodePolicy "
              "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
-            {"controller_args", "or .Values.controller.clientCA .Values.placement .Values.pools"},
+            {"controller_args",
+             "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs"},
             {"placement_policy",
              "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
              "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},

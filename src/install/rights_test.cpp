@@ -21,7 +21,8 @@ Values all_options() {
             .labels = "nodefeature",
             .placement = true,
             .placement_preemption = true,
-            .pools = true};
+            .pools = true,
+            .jobs = true};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {

@@ -64,6 +64,8 @@ Result<Done> check_words(const Values& values) {
         return wrong("placement", "without the webhook", "both, or neither");
     if (values.pools && !values.webhook)
         return wrong("pools", "without the webhook", "both, or neither");
+    if (values.jobs && !values.webhook)
+        return wrong("jobs", "without the webhook", "both, or neither");
     if (values.placement_preemption && !values.placement)
         return wrong("placement preemption", "without placement", "both, or neither");
     for (const auto& done :

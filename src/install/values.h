@@ -65,6 +65,7 @@ struct Values {
         false;  // node and GPU of pods in namespaces that ask for it; needs the webhook
     bool placement_preemption = false;  // evict pods of a lower priority; needs placement
     bool pools = false;                 // Pools of GPU nodes are tended; needs the webhook
+    bool jobs = false;                  // GPU jobs beside Kueue; needs the webhook
     unsigned controller_replicas = 2;
     std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address
     std::string webhook_client_ca;  // a ConfigMap with ca.crt; empty: no certificate is asked

@@ -114,6 +114,11 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
         .add_flag("--pools", values.pools,
                   "Tend Pools of GPU nodes: see aliquot pool --help; their definition is made, too")
         ->excludes("--no-webhook");
+    command
+        .add_flag("--jobs", values.jobs,
+                  "GPU jobs beside Kueue: admission by what the GPUs have room for, and when jobs "
+                  "will likely start")
+        ->excludes("--no-webhook");
     command.add_flag("--service-monitor", values.service_monitor,
                      "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "cluster_jobs/foresight.h"
+#include "cluster_jobs/workload.h"
+#include "controller/fit_question.h"
+#include "controller/placement_options.h"
+#include "document/value.h"
+#include "kube_client/informer.h"
+
+namespace aliquot::controller {
+
+struct KueueCaches;
+
+struct JobOptions {
+    bool enabled = false;
+    /// How long quota may be reserved without an answer of the books before we say yes: fails open.
+    std::chrono::seconds patience{10};
+    std::chrono::seconds eta_every{20};  // at most so often an estimate is written to one Job
+};
+
+/// The role `jobs`: GPU jobs of the cluster, beside Kueue where it is there. Answers the admission checks of
+/// controller aliquot.dev/placement by the placement's books, opens the gates aliquot.dev/planner and aliquot.dev/jobs,
+/// writes when jobs will start (annotation aliquot.dev/eta), lets a Job start after those it comes after, removes
+/// cancelled ones. Every replica follows; only the leader writes. A thread of its own from start() to stop().
+class JobWork {
+public:
+    /// Answers a question about places; nullptr: nobody keeps books (the role placement is off).
+    using Ask = std::function<std::future<FitAnswer>(FitQuestion)>;
+
+    JobWork(PlacementWorld world, JobOptions options, Ask ask);
+    ~JobWork();
+    JobWork(const JobWork&) = delete;
+    JobWork& operator=(const JobWork&) = delete;
+
+    void start();
+    void stop();
+    void wake();
+    /// Prometheus text.
+    [[nodiscard]] std::string metrics() const;
+
+private:
+    using Steady = std::chrono::steady_clock;
+    struct Promise {
+        std::vector<scheduling::GpuPod> pods;
+        Steady::time_point until;
+    };
+    struct Told {
+        std::string text;
+        Steady::time_point at;
+    };
+
+    void run(const std::stop_token& stop);
+    bool has_kueue(const std::stop_token& stop);
+    void follow_kueue();
+    void keep_checks(const std::stop_token& stop);
+    void answer_checks(const std::stop_token& stop);
+    [[nodiscard]] std::optional<cluster_jobs::CheckAnswer> answer_of(
+        const document::Value& workload, Steady::time_point now);
+    void start_after(const std::stop_token& stop);
+    void remove_cancelled(const std::stop_token& stop);
+    void foresee(const std::stop_token& stop);
+    void write_foreseen(const document::Value& workload, const cluster_jobs::Foreseen& foreseen,
+                        const std::stop_token& stop);
+    [[nodiscard]] std::string cluster_queue_of(const document::Value& workload) const;
+    /// The Job that a Workload is of; empty: of something else.
+    [[nodiscard]] static std::string job_of(const document::Value& workload);
+    bool patch_job(const kube_client::ObjectKey& key, const std::string& uid,
+                   const document::Value& patch, const std::stop_token& stop);
+    bool open_gate(const kube_client::ObjectKey& job, const char* gate,
+                   const std::stop_token& stop);
+
+    const PlacementWorld world_;
+    const JobOptions options_;
+    const Ask ask_;
+
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    bool look_ = true;
+
+    // Of the thread.
+    std::vector<std::string> our_checks_;
+    std::map<std::string, document::Value> flavors_;
+    std::map<std::string, Promise> promised_;               // by uid of the Workload
+    std::map<std::string, Steady::time_point> asked_;       // since when a check waits, by uid
+    std::map<std::string, Told> told_;                      // what stands on a Workload, by its uid
+    std::map<std::string, cluster_jobs::Foreseen> latest_;  // by uid of the Workload
+    std::map<std::string, queue::Outcome> ended_;
+    cluster_jobs::Foresight foresight_;
+    Steady::time_point looked_for_kueue_;
+    Steady::time_point foreseen_at_;
+
+    std::atomic<std::uint64_t> ready_{0};
+    std::atomic<std::uint64_t> retries_{0};
+    std::atomic<std::uint64_t> open_{0};  // said yes without knowing
+    std::atomic<std::uint64_t> released_{0};
+    std::atomic<std::uint64_t> failures_{0};
+
+    std::unique_ptr<KueueCaches> kueue_;  // null: it is not there
+    kube_client::Informer jobs_;
+    kube_client::Informer nodes_;
+    std::jthread thread_;  // last: it uses all the others
+};
+
+}  // namespace aliquot::controller

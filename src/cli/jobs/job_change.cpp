@@ -29,12 +29,18 @@ constexpr Change kCancel{"cancel", "Cancel jobs: those that run are ended", "POS
                          "is cancelled"};
 constexpr Change kRetry{"retry", "Try jobs again that failed, expired or were cancelled", "POST",
                         "/retry", "waits again"};
+constexpr Change kSuspend{"suspend",
+                          "Suspend jobs: those that run are ended and give their GPUs back, until "
+                          "they are resumed",
+                          "POST", "/suspend", "is suspended"};
+constexpr Change kResume{"resume", "Let suspended jobs wait for their turn again", "POST",
+                         "/resume", "waits again"};
 constexpr Change kDelete{"delete", "Delete jobs that have ended, with their output", "DELETE", "",
                          "is deleted"};
 
 void change(Context& context, const ChangeOptions& options, const Change& what) {
     for (const std::string& id : options.ids) {
-        const auto path = job_path(id);
+        const auto path = options.client.path_of(id);
         if (!path) {
             failed(context, path.error());
             continue;
@@ -45,7 +51,8 @@ void change(Context& context, const ChangeOptions& options, const Change& what) 
             const std::string state = job ? document::text_at(*job, {"state"}) : "";
             const auto known = jobs::state_of(state);
             // One that runs is asked to end first.
-            const bool later = known && &what == &kCancel && !jobs::is_final(*known);
+            const bool later = known && ((&what == &kCancel && !jobs::is_final(*known)) ||
+                                         (&what == &kSuspend && *known != jobs::State::kSuspended));
             context.out << "job " << id << " " << (later ? "is being ended" : what.done) << '\n';
         } else {
             failed(context, answer.error());
@@ -69,6 +76,12 @@ void add_job_cancel(command_line::Command& job, Context& context) {
 }
 void add_job_retry(command_line::Command& job, Context& context) {
     add_change(job, context, kRetry);
+}
+void add_job_suspend(command_line::Command& job, Context& context) {
+    add_change(job, context, kSuspend);
+}
+void add_job_resume(command_line::Command& job, Context& context) {
+    add_change(job, context, kResume);
 }
 void add_job_delete(command_line::Command& job, Context& context) {
     add_change(job, context, kDelete);

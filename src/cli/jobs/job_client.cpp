@@ -7,11 +7,15 @@
 #include <ostream>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "cli/jobs/job_words.h"
+#include "cluster_jobs/cluster_jobs.h"
+#include "cluster_jobs/pages.h"
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "document/write.h"
+#include "k8s/names.h"
 
 namespace aliquot::cli {
 namespace {
@@ -30,6 +34,14 @@ ErrorCode code_of(int status) {
     if (status == 403) return ErrorCode::kPermission;
     if (status >= 500) return ErrorCode::kUnavailable;
     return ErrorCode::kInvalidInput;
+}
+
+/// An answer that is no success, in the server's own words.
+Error refused(const Answer& answer) {
+    const auto value = document::parse_json(answer.body);
+    std::string message = value ? document::text_at(*value, {"error", "message"}) : "";
+    if (message.empty()) message = "the server answers " + std::to_string(answer.status);
+    return {code_of(answer.status), std::move(message)};
 }
 
 }  // namespace
@@ -54,10 +66,13 @@ void add_server_flag(command_line::Command& command, JobClient& client) {
     command.add_option("--server", client.server,
                        "Where aliquot serve listens; default: ALIQUOT_JOBS, or the usual place",
                        "unix:PATH");
+    add_cluster_flags(command, client.cluster);
+    add_namespace_flag(command, client.cluster, "Of a cluster: namespace of the jobs");
 }
 
 Result<Answer> JobClient::ask(const std::string& method, const std::string& path,
                               const std::string& body, const std::string& key) const {
+    if (is_cluster()) return ask_cluster(method, path, body, key);
     Asked asked{.who = "job server",
                 .address = job_server_at(server),
                 .method = method,
@@ -74,10 +89,59 @@ Result<Answer> JobClient::ask(const std::string& method, const std::string& path
     }
     if (!answer) return answer;
     if (answer->status >= 200 && answer->status < 300) return answer;
-    const auto value = document::parse_json(answer->body);
-    std::string message = value ? document::text_at(*value, {"error", "message"}) : "";
-    if (message.empty()) message = "the server answers " + std::to_string(answer->status);
-    return Error{code_of(answer->status), std::move(message)};
+    return refused(*answer);
+}
+
+bool JobClient::is_cluster() const {
+    if (!server.empty()) return false;
+    if (!cluster.context.empty() || !cluster.kubeconfig.empty() || !cluster.namespace_name.empty())
+        return true;
+    if (!variable("ALIQUOT_JOBS").empty()) return false;
+    const std::string usual = usual_job_server();
+    if (::access(usual.c_str() + std::string_view("unix:").size(), F_OK) == 0) return false;
+    if (!variable("KUBERNETES_SERVICE_HOST").empty() || !variable("KUBECONFIG").empty())
+        return true;
+    const std::string home = variable("HOME");
+    return !home.empty() && ::access((home + "/.kube/config").c_str(), R_OK) == 0;
+}
+
+Result<Done> JobClient::connect() const {
+    if (connection_ != nullptr) return Done{};
+    auto made = kube_client::connect({.kubeconfig = cluster.kubeconfig,
+                                      .context = cluster.context,
+                                      .namespace_name = cluster.namespace_name});
+    if (!made) return std::move(made).error();
+    connection_ = std::make_shared<kube_client::Connection>(*std::move(made));
+    return Done{};
+}
+
+Result<Answer> JobClient::ask_cluster(const std::string& method, const std::string& path,
+                                      const std::string& body, const std::string& key) const {
+    if (auto there = connect(); !there) return std::move(there).error();
+    http::Request request;
+    request.method = method;
+    http::read_target(path, request);
+    if (all_spaces) request.query.emplace_back("namespace", "*");
+    request.body = body;
+    if (!key.empty()) request.headers["idempotency-key"] = key;
+    const char* const user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
+    auto answered = cluster_jobs::respond(
+        *connection_->api, request,
+        {.user = user == nullptr ? "" : user, .space = connection_->namespace_name},
+        call_of(cluster));
+    Answer answer{.status = answered.status, .head = "\r\n", .body = std::move(answered.body)};
+    for (const auto& [name, value] : answered.headers)
+        answer.head += lower(name) + ": " + value + "\r\n";
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    return refused(answer);
+}
+
+Result<Done> JobClient::follow(const std::string& id,
+                               const std::function<bool(std::string_view)>& take) const {
+    if (auto there = connect(); !there) return there;
+    return cluster_jobs::ClusterJobs(*connection_->api, connection_->namespace_name,
+                                     call_of(cluster))
+        .follow(id, take, {});
 }
 
 Result<document::Value> JobClient::get(const std::string& path) const {
@@ -86,7 +150,12 @@ Result<document::Value> JobClient::get(const std::string& path) const {
     return document::parse_json(answer->body);
 }
 
-Result<std::string> job_path(const std::string& id) {
+Result<std::string> JobClient::path_of(const std::string& id) const {
+    if (is_cluster()) {
+        if (k8s::is_dns_subdomain(id)) return "/v1/jobs/" + id;
+        return Error{ErrorCode::kInvalidInput,
+                     "'" + id + "' is no name of a job; expected one as aliquot job list shows it"};
+    }
     const auto number = parse_number<std::uint64_t>(id);
     if (!number || *number == 0) {
         return Error{ErrorCode::kInvalidInput,

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/cluster/cluster_flags.h"
 #include "cli/command.h"
 #include "cli/local_server.h"
 #include "document/value.h"
@@ -17,9 +19,15 @@ class Command;
 
 namespace aliquot::cli {
 
-/// How to reach `aliquot serve`.
+/// Where jobs are: `aliquot serve` of this machine, or a cluster. The same paths and documents of both.
 struct JobClient {
     std::string server;  // of --server; empty: ALIQUOT_JOBS, else the usual places
+    ClusterOptions cluster;
+    bool all_spaces = false;  // of a list
+
+    /// A cluster: when one is named (--context, --kubeconfig, -n), in a pod, or where no server of this machine is
+    /// there and a kubeconfig is.
+    [[nodiscard]] bool is_cluster() const;
 
     /// An answer with a status of success; else the server's own words.
     /// errors   kNotFound: no server, or no such job; as the server says
@@ -27,9 +35,20 @@ struct JobClient {
                                      const std::string& body = "",
                                      const std::string& key = "") const;
     [[nodiscard]] Result<document::Value> get(const std::string& path) const;
+    /// Of a cluster: the output of a job as it comes, until its pod ends or `take` says false.
+    [[nodiscard]] Result<Done> follow(const std::string& id,
+                                      const std::function<bool(std::string_view)>& take) const;
+    /// "12", of a cluster a name, as a path: "/v1/jobs/12". errors: kInvalidInput
+    [[nodiscard]] Result<std::string> path_of(const std::string& id) const;
+
+private:
+    [[nodiscard]] Result<Answer> ask_cluster(const std::string& method, const std::string& path,
+                                             const std::string& body, const std::string& key) const;
+    [[nodiscard]] Result<Done> connect() const;
+    mutable std::shared_ptr<kube_client::Connection> connection_;  // made when it is needed
 };
 
-/// Adds --server.
+/// Adds --server, and --context, --kubeconfig, --namespace of a cluster.
 void add_server_flag(command_line::Command& command, JobClient& client);
 
 /// Where a server of this user listens: root's is everybody's.
@@ -37,9 +56,6 @@ std::string usual_job_server();
 
 /// The address of --server, --socket: a path is a unix socket; empty: usual_job_server().
 std::string job_server_at(const std::string& named);
-
-/// "12" as a path: "/v1/jobs/12". errors: kInvalidInput
-Result<std::string> job_path(const std::string& id);
 
 /// Prints a value in a format that is not a table: json or yaml.
 void print_document(Context& context, const document::Value& value, const std::string& format);

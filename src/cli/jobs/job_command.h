@@ -14,6 +14,8 @@ void add_job_explain(command_line::Command& job, Context& context);
 void add_job_logs(command_line::Command& job, Context& context);
 void add_job_wait(command_line::Command& job, Context& context);
 void add_job_cancel(command_line::Command& job, Context& context);
+void add_job_suspend(command_line::Command& job, Context& context);
+void add_job_resume(command_line::Command& job, Context& context);
 void add_job_retry(command_line::Command& job, Context& context);
 void add_job_delete(command_line::Command& job, Context& context);
 

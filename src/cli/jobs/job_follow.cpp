@@ -41,12 +41,52 @@ private:
     milliseconds next_ = kFirstPause;
 };
 
+/// Whether a job whose pod has ended has ended, too; false: it is tried again.
+Result<bool> wait_for_end(const FollowOptions& options, const std::string& path) {
+    Pause pause;
+    for (int round = 0; round < 20; ++round) {
+        const auto job = options.client.get(path);
+        if (!job) return job.error();
+        const auto state = jobs::state_of(document::text_at(*job, {"state"}));
+        if (state && jobs::is_final(*state)) return true;
+        if (state != jobs::State::kRunning) return false;
+        pause.wait();
+    }
+    return false;
+}
+
+/// Of a cluster: waits until there is a pod, then reads as it writes, and again when it is tried again.
+void follow(Context& context, const FollowOptions& options, const std::string& path) {
+    const std::string& id = options.ids.front();
+    Pause pause;
+    while (context.out) {
+        const auto job = options.client.get(path);
+        if (!job) return failed(context, job.error());
+        const auto state = jobs::state_of(document::text_at(*job, {"state"}));
+        const bool over = state && jobs::is_final(*state);
+        if (over || state == jobs::State::kRunning) {
+            const auto done = options.client.follow(id, [&](std::string_view bytes) {
+                context.out << bytes << std::flush;
+                return static_cast<bool>(context.out);
+            });
+            if (!done) return failed(context, done.error());
+            if (over) return;
+            // Its pod has ended; the Job says so a little later, or tries again.
+            const auto ended = wait_for_end(options, path);
+            if (!ended) return failed(context, ended.error());
+            if (*ended) return;
+        }
+        pause.wait();
+    }
+}
+
 void logs(Context& context, const FollowOptions& options) {
-    const auto path = job_path(options.ids.front());
+    const auto path = options.client.path_of(options.ids.front());
     if (!path) {
         failed(context, path.error());
         return;
     }
+    if (options.follow && options.client.is_cluster()) return follow(context, options, *path);
     std::string from = "0";
     Pause pause;
     while (context.out) {
@@ -70,7 +110,7 @@ void logs(Context& context, const FollowOptions& options) {
 /// Nothing: it has not ended in time, or cannot be asked about; the exit code is set.
 void wait_for_one(Context& context, const FollowOptions& options, const std::string& id,
                   SteadyClock::time_point end) {
-    const auto path = job_path(id);
+    const auto path = options.client.path_of(id);
     if (!path) {
         failed(context, path.error());
         return;
@@ -121,7 +161,9 @@ void add_job_logs(command_line::Command& job, Context& context) {
     command_line::Command* command = job.add_subcommand("logs", "Print the output of a job");
     const auto options = std::make_shared<FollowOptions>();
     options->ids.resize(1);
-    command->add_option("JOB", options->ids.front(), "Number of the job", " ")->required();
+    command
+        ->add_option("JOB", options->ids.front(), "Number of the job, of a cluster its name", " ")
+        ->required();
     command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
     add_server_flag(*command, options->client);
     command->footer("aliquot job logs 12\naliquot job logs -f 12");

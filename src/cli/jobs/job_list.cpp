@@ -53,13 +53,47 @@ Result<Value> all_pages(const LookOptions& options, const std::string& path) {
     std::string above = "0";
     while (more && jobs.items.size() < options.most) {
         const std::size_t most = std::min(options.most - jobs.items.size(), kMostOfPage);
-        auto page = options.client.get(path + "&above=" + above + "&limit=" + std::to_string(most));
+        // A machine goes on above a number, a cluster behind so many: its jobs have names.
+        const std::string from = options.client.is_cluster()
+                                     ? "&skip=" + std::to_string(jobs.items.size())
+                                     : "&above=" + above;
+        auto page = options.client.get(path + from + "&limit=" + std::to_string(most));
         if (!page) return page;
         for (const Value& job : document::items_at(*page, {"jobs"})) jobs.items.push_back(job);
         more = text_at(*page, {"more"}) == "true";
-        if (!jobs.items.empty()) above = text_at(jobs.items.back(), {"id"});
+        if (jobs.items.empty()) break;
+        above = text_at(jobs.items.back(), {"id"});
     }
     return document::make_mapping({{"jobs", std::move(jobs)}, {"more", more}});
+}
+
+void tell_more(Context& context, const Value& list) {
+    if (text_at(list, {"more"}) == "true")
+        context.err << "aliquot: there are more; --limit shows up to 10000\n";
+}
+
+void list_of_cluster(Context& context, const LookOptions& options, const Value& answer) {
+    std::vector<Row> rows;
+    Row head{"JOB", "QUEUE", "USER", "STATE", "GPU", "SUBMITTED", "STARTED", "CODE"};
+    if (options.client.all_spaces) head.insert(head.begin(), "NAMESPACE");
+    rows.push_back(head);
+    for (const Value& job : document::items_at(answer, {"jobs"})) {
+        std::string gpus = gpus_of(job);
+        if (const std::string pods = text_at(job, {"pods"}); !pods.empty())
+            gpus = pods + "x" + gpus;
+        Row row{text_at(job, {"id"}),
+                text_at(job, {"queue"}),
+                text_at(job, {"user"}),
+                text_at(job, {"state"}),
+                gpus,
+                text_at(job, {"submitted"}),
+                text_at(job, {"started"}),
+                text_at(job, {"exitCode"})};
+        if (options.client.all_spaces) row.insert(row.begin(), text_at(job, {"namespace"}));
+        rows.push_back(row);
+    }
+    print_rows(context.out, std::move(rows));
+    tell_more(context, answer);
 }
 
 void list(Context& context, const LookOptions& options) {
@@ -78,6 +112,7 @@ void list(Context& context, const LookOptions& options) {
         return;
     }
     if (options.format != "table") return print_document(context, *answer, options.format);
+    if (options.client.is_cluster()) return list_of_cluster(context, options, *answer);
     std::vector<Row> rows{{"JOB", "NAME", "USER", "STATE", "GPU", "SUBMITTED", "STARTED", "CODE"}};
     for (const Value& job : document::items_at(*answer, {"jobs"})) {
         rows.push_back({text_at(job, {"id"}), text_at(job, {"name"}), text_at(job, {"user"}),
@@ -85,9 +120,7 @@ void list(Context& context, const LookOptions& options) {
                         text_at(job, {"started"}), text_at(job, {"exitCode"})});
     }
     print_rows(context.out, std::move(rows));
-    if (text_at(*answer, {"more"}) == "true") {
-        context.err << "aliquot: there are more; --limit shows up to 10000\n";
-    }
+    tell_more(context, *answer);
 }
 
 void print_fields(std::ostream& out, const Value& job) {
@@ -130,7 +163,7 @@ void print_fields(std::ostream& out, const Value& job) {
 }
 
 void look(Context& context, const LookOptions& options, const char* page) {
-    const auto path = job_path(options.id);
+    const auto path = options.client.path_of(options.id);
     if (!path) {
         failed(context, path.error());
         return;
@@ -148,7 +181,8 @@ void add_look(command_line::Command& job, Context& context, const char* name, co
               const char* description) {
     command_line::Command* command = job.add_subcommand(name, description);
     const auto options = std::make_shared<LookOptions>();
-    command->add_option("JOB", options->id, "Number of the job", " ")->required();
+    command->add_option("JOB", options->id, "Number of the job, of a cluster its name", " ")
+        ->required();
     add_format(*command, *options);
     command->footer(std::string("aliquot job ") + name + " 12\naliquot job " + name +
                     " 12 -o json");
@@ -165,6 +199,8 @@ void add_job_list(command_line::Command& job, Context& context) {
     command->add_option("--queue", options->queue, "Only of this queue", "NAME");
     command->add_option("--limit", options->most, "At most so many, oldest first", "N")
         ->range(1U, 10'000U);
+    command->add_flag("-A,--all-namespaces", options->client.all_spaces,
+                      "Of a cluster: of all namespaces");
     add_format(*command, *options);
     command->footer("aliquot job list\naliquot job list --all --mine -o json");
     command->callback([options, &context] { list(context, *options); });

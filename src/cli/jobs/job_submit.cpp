@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <random>
 
+#include "cli/jobs/job_advice.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_command.h"
 #include "cli/jobs/job_words.h"
@@ -37,6 +41,19 @@ void complete(const SubmitOptions& options, jobs::Request& request) {
     }
 }
 
+/// A cluster's job has a name that nobody else has, unless it is said whose work it is.
+void complete_for_cluster(const SubmitOptions& options, jobs::Request& request) {
+    const bool says = !options.words.task.empty() || !options.words.file.empty() ||
+                      !request.name.empty() || !options.key.empty();
+    if (says) return;
+    constexpr std::size_t kMostStem = 50;
+    std::random_device random;
+    std::array<char, 16> end{};
+    std::snprintf(end.data(), end.size(), "-%06x", random() & 0xFFFFFFU);
+    request.name = jobs::dns_label(request.task_id).substr(0, kMostStem) + end.data();
+    request.task_id.clear();
+}
+
 void print_manifest(Context& context, const SubmitOptions& options, const jobs::Request& request) {
     const auto job = jobs::job_manifest(request);
     if (!job) {
@@ -53,7 +70,11 @@ void submit(Context& context, const SubmitOptions& options) {
         return;
     }
     if (options.dry_run) return print_manifest(context, options, *request);
-    complete(options, *request);
+    if (options.client.is_cluster()) {
+        complete_for_cluster(options, *request);
+    } else {
+        complete(options, *request);
+    }
     const auto answer = options.client.ask(
         "POST", "/v1/jobs", document::to_json_line(to_document(*request, jobs::Secrets::kTell)),
         options.key);
@@ -67,6 +88,11 @@ void submit(Context& context, const SubmitOptions& options) {
     for (const auto& job : document::items_at(*value, {"jobs"})) {
         context.out << document::text_at(job, {"id"}) << '\n';
     }
+    const JobWords& words = options.words;
+    const bool named = words.gpus != 0 || !words.gpu_memory.empty() || words.gpu_compute != 0 ||
+                       !words.gpu_type.empty() || !words.file.empty();
+    if (const std::string advice = named ? "" : gpu_advice(*request); !advice.empty())
+        context.err << "aliquot: " << advice << '\n';
     if (answer->status == 200) context.err << "aliquot: this job was there already\n";
 }
 
@@ -74,7 +100,7 @@ void submit(Context& context, const SubmitOptions& options) {
 
 void add_job_submit(command_line::Command& job, Context& context) {
     command_line::Command* command =
-        job.add_subcommand("submit", "Submit a job; prints its number");
+        job.add_subcommand("submit", "Submit a job; prints its number, on a cluster its name");
     const auto options = std::make_shared<SubmitOptions>();
     add_job_words(*command, options->words);
     command

@@ -86,7 +86,7 @@ struct Interval {
     std::uint32_t busy_ppm = 0;             // of the time, of its share
     std::uint64_t energy_millijoules = 0;   // as measured; divided evenly over its time
     State state = State::kBusy;
-    bool out_of_memory = false;  // it ended so
+    bool out_of_memory = false;  // it ended so, or was refused memory of the GPU
     friend bool operator==(const Interval&, const Interval&) = default;
 };
 

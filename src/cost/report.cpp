@@ -2,10 +2,12 @@
 #include "cost/report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "base/number.h"
 #include "base/text.h"
+#include "base/time_text.h"
 
 namespace aliquot::cost {
 namespace {
@@ -154,8 +156,16 @@ std::optional<Micros> parse_money(std::string_view text) {
     return micros;
 }
 
+std::string time_text(TimeMs at) {
+    return rfc3339(std::chrono::system_clock::time_point(std::chrono::milliseconds(at)));
+}
+
+double kwh_of(std::uint64_t millijoules) {
+    return static_cast<double>(millijoules) / kMillijoulesPerKwh;
+}
+
 double grams_co2e(std::uint64_t millijoules, double pue, double grid_grams) {
-    return static_cast<double>(millijoules) / kMillijoulesPerKwh * pue * grid_grams;
+    return kwh_of(millijoules) * pue * grid_grams;
 }
 
 }  // namespace aliquot::cost

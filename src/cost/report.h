@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cost/price.h"
 #include "cost/row.h"
 
 namespace aliquot::cost {
@@ -57,6 +58,29 @@ struct Step {
     Micros nobody = 0;
 };
 
+/// A workload that was measured to need less than it holds.
+struct Saving {
+    std::string key;                   // its job, or "namespace/pod"
+    Micros cost = 0;                   // of its GPUs in the report's time
+    Micros saved = 0;                  // of that, with the smaller share
+    std::uint32_t share = 0;           // billionths of a GPU that it holds
+    std::uint32_t needed_share = 0;    // that it would need
+    std::uint32_t peak_mib = 0;        // GPU memory, measured
+    std::uint32_t needed_mib = 0;      // with the reserve on top
+    std::uint32_t busy_percent = 0;    // of its share, in its busiest hour
+    std::uint32_t needed_percent = 0;  // compute of a GPU, with the reserve on top
+};
+
+/// A budget and what was spent of it in its period.
+struct BudgetState {
+    Budget budget;
+    TimeMs begin = 0;  // of the period
+    Micros spent = 0;
+    [[nodiscard]] bool warns() const;
+    [[nodiscard]] bool is_spent() const { return spent >= budget.amount; }
+};
+
+/// What nodes have cost and whom; also what a page draws.
 struct Report {
     By by = By::kNamespace;
     TimeMs begin = 0;  // of the first row's hour; 0: no rows
@@ -67,11 +91,23 @@ struct Report {
     TimeMs watched_ms = 0;  // of all nodes
     TimeMs gap_ms = 0;  // of the nodes, between their first and last hour, not watched: not billed
     std::vector<Step> steps;
+    std::string currency = "USD";
+    double pue = 1;
+    std::optional<double> grams_per_kwh;  // empty: the grid's CO2e is not told
+    std::vector<Saving> savings;          // the largest first
+    std::vector<BudgetState> budgets;
+    std::vector<std::string> notes;  // whole sentences
 };
 
 /// step_ms    of Report::steps: kHourMs or kDayMs
 Report report_of(const Allocation& allocation, const History& history, By by,
                  TimeMs step_ms = kDayMs);
+
+inline constexpr int kCents = 2;  // digits of an amount as people read it
+
+/// "2026-11-27T14:00:00Z"
+std::string time_text(TimeMs at);
+double kwh_of(std::uint64_t millijoules);
 
 /// "12.345678" of 12345678; "-0.5": exact, without zeros at its end but for two digits.
 std::string money_text(Micros amount);

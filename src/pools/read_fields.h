@@ -11,7 +11,7 @@
 #include "document/value.h"
 #include "pools/problem.h"
 
-/// The values of one mapping, read strictly. Inside src/pools only.
+/// The values of one mapping, read strictly: of a pool, of a price file.
 namespace aliquot::pools {
 
 class Fields {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows by the FinOps Open Cost and Usage Specification.
+#include <chrono>
+
+#include "base/json_text.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cost/outputs.h"
+
+namespace aliquot::cost {
+namespace {
+
+/// The month that a time is in, and the next one.
+std::pair<TimeMs, TimeMs> billing_period(TimeMs at) {
+    using std::chrono::floor;
+    using std::chrono::milliseconds;
+    const TimeMs begin = begin_of(Budget::Period::kMonth, at);
+    const std::chrono::sys_days day =
+        floor<std::chrono::days>(std::chrono::sys_time<milliseconds>(milliseconds(begin)));
+    const std::chrono::year_month_day date(day);
+    const std::chrono::sys_days next =
+        (date.year() / date.month() + std::chrono::months(1)) / std::chrono::day(1);
+    return {begin, std::chrono::duration_cast<milliseconds>(next.time_since_epoch()).count()};
+}
+
+std::string tags_of(const std::vector<std::pair<std::string_view, std::string>>& tags) {
+    std::string text = "{";
+    for (const auto& [name, value] : tags) {
+        if (value.empty()) continue;
+        if (text.size() > 1) text += ",";
+        append_json_quoted(text, name);
+        text += ":";
+        append_json_quoted(text, value);
+    }
+    return text + "}";
+}
+
+const std::vector<std::string>& columns() {
+    static const std::vector<std::string> kColumns{"BilledCost",
+                                                   "EffectiveCost",
+                                                   "ListCost",
+                                                   "ContractedCost",
+                                                   "BillingCurrency",
+                                                   "BillingAccountId",
+                                                   "BillingAccountName",
+                                                   "BillingPeriodStart",
+                                                   "BillingPeriodEnd",
+                                                   "ChargePeriodStart",
+                                                   "ChargePeriodEnd",
+                                                   "ChargeCategory",
+                                                   "ChargeClass",
+                                                   "ChargeDescription",
+                                                   "ChargeFrequency",
+                                                   "ConsumedQuantity",
+                                                   "ConsumedUnit",
+                                                   "PricingQuantity",
+                                                   "PricingUnit",
+                                                   "PricingCategory",
+                                                   "ProviderName",
+                                                   "PublisherName",
+                                                   "InvoiceIssuerName",
+                                                   "ServiceCategory",
+                                                   "ServiceName",
+                                                   "ResourceId",
+                                                   "ResourceName",
+                                                   "ResourceType",
+                                                   "SubAccountId",
+                                                   "SubAccountName",
+                                                   "CapacityReservationId",
+                                                   "CapacityReservationStatus",
+                                                   "Tags",
+                                                   "x_State",
+                                                   "x_Node",
+                                                   "x_GpuUuid",
+                                                   "x_MigUuid",
+                                                   "x_GpuModel",
+                                                   "x_Namespace",
+                                                   "x_Queue",
+                                                   "x_User",
+                                                   "x_Job",
+                                                   "x_Attempt",
+                                                   "x_Pod",
+                                                   "x_Container",
+                                                   "x_Workflow",
+                                                   "x_GpuCost",
+                                                   "x_CpuCost",
+                                                   "x_MemoryCost",
+                                                   "x_EnergyKwh",
+                                                   "x_PriceVersion"};
+    return kColumns;
+}
+
+std::string line_of(const Row& row, const History& names, const std::string& currency) {
+    constexpr int kQuantityDigits = 6;
+    const Owner& owner = names.owners[row.owner];
+    const auto text = [&](NameId id) -> const std::string& { return names.names.text(id); };
+    const std::string amount = money_text(row.total());
+    const std::string hours =
+        fixed_text(static_cast<double>(row.gpu_ms) / static_cast<double>(kHourMs), kQuantityDigits);
+    const auto [begin, end] = billing_period(row.hour);
+    const bool nobody = row.owner == 0;
+    const std::string& account = owner.space != 0 ? text(owner.space) : text(owner.queue);
+    const std::string resource = row.part != 0     ? text(row.part)
+                                 : row.device != 0 ? text(row.device)
+                                                   : text(row.node);
+    const std::string what = row.device == 0 ? "CPU and memory" : "GPU " + text(row.model);
+    return csv_line({amount,
+                     amount,
+                     amount,
+                     amount,
+                     currency,
+                     "aliquot",
+                     "aliquot",
+                     time_text(begin),
+                     time_text(end),
+                     time_text(row.hour),
+                     time_text(row.hour + kHourMs),
+                     "Usage",
+                     "",
+                     concat({what, " of ", text(row.node), ", ", word(row.state)}),
+                     "Usage-Based",
+                     nobody ? "" : hours,
+                     nobody ? "" : "GPU Hours",
+                     hours,
+                     "GPU Hours",
+                     "Standard",
+                     "aliquot",
+                     "aliquot",
+                     "aliquot",
+                     "Compute",
+                     "GPU",
+                     resource,
+                     resource,
+                     row.part != 0     ? "MIG device"
+                     : row.device != 0 ? "GPU"
+                                       : "Node",
+                     account,
+                     account,
+                     text(row.node),
+                     nobody ? "Unused" : "Used",
+                     tags_of({{"namespace", text(owner.space)},
+                              {"queue", text(owner.queue)},
+                              {"user", text(owner.user)},
+                              {"job", text(owner.job)},
+                              {"pod", text(owner.pod)},
+                              {"workflow", text(owner.workflow)}}),
+                     std::string(word(row.state)),
+                     text(row.node),
+                     text(row.device),
+                     text(row.part),
+                     text(row.model),
+                     text(owner.space),
+                     text(owner.queue),
+                     text(owner.user),
+                     text(owner.job),
+                     owner.attempt == 0 ? "" : std::to_string(owner.attempt),
+                     text(owner.pod),
+                     text(owner.container),
+                     text(owner.workflow),
+                     money_text(row.gpu),
+                     money_text(row.cpu),
+                     money_text(row.memory),
+                     fixed_text(kwh_of(row.energy_millijoules), kQuantityDigits),
+                     text(row.price)});
+}
+
+}  // namespace
+
+std::string focus_of(const Allocation& allocation, const History& names,
+                     const std::string& currency) {
+    std::string text = csv_line(columns());
+    for (const Row& row : allocation.rows) text += line_of(row, names, currency);
+    return text;
+}
+
+}  // namespace aliquot::cost

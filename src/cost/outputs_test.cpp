@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/outputs.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "cost/allocate.h"
+#include "document/json.h"
+#include "document/path.h"
+
+namespace aliquot::cost {
+namespace {
+
+constexpr TimeMs kDay = 1'795'737'600'000;  // 2026-11-27
+
+History history() {
+    History all;
+    const NameId node = all.names.add("n1");
+    const NameId gpu = all.names.add("GPU-1");
+    all.spans.push_back({.begin = kDay,
+                         .end = kDay + 4 * kHourMs,
+                         .node = node,
+                         .model = all.names.add("L4"),
+                         .price = all.names.add("site 1"),
+                         .rate = 2'000'000,
+                         .devices = {gpu}});
+    const auto hold = [&](const char* user, TimeMs begin, State state) {
+        all.intervals.push_back({.begin = kDay + begin * kHourMs,
+                                 .end = kDay + (begin + 1) * kHourMs,
+                                 .node = node,
+                                 .device = gpu,
+                                 .owner = all.add({.space = all.names.add("team, a"),
+                                                   .user = all.names.add(user),
+                                                   .pod = all.names.add("p1")}),
+                                 .share = kWholeGpu / 2,
+                                 .energy_millijoules = 3'600'000'000,
+                                 .state = state});
+    };
+    hold("=ann", 0, State::kBusy);
+    hold("=ann", 1, State::kIdle);
+    hold("bob", 2, State::kBusy);
+    return all;
+}
+
+Report report() {
+    const History all = history();
+    Report made = report_of(allocate(all), all, By::kUser, kHourMs);
+    made.grams_per_kwh = 400;
+    made.pue = 1.5;
+    return made;
+}
+
+TEST(Outputs, TheTableHasALineForEachOwnerAndForNobody) {
+    EXPECT_EQ(table_of(report(), Output::kTable),
+              "USER     USD  OF ALL  IDLE  GPU HOURS\n"
+              "=ann    2.00    25 %  1.00       1.00\n"
+              "bob     1.00    12 %  0.00       0.50\n"
+              "(free)  5.00    62 %  0.00       2.50\n"
+              "all     8.00   100 %  1.00       4.00\n");
+}
+
+TEST(Outputs, TheWideTableHasEnergyAndCo2e) {
+    const std::string text = table_of(report(), Output::kWide);
+    EXPECT_NE(text.find("KWH  KG CO2E\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("2.000     1.200\n"), std::string::npos) << text;
+}
+
+TEST(Outputs, CsvIsExactAndNoFormula) {
+    const std::string text = csv_of(report());
+    const auto lines = lines_of(std::string_view(text));
+    ASSERT_EQ(lines.size(), 4U);
+    EXPECT_EQ(lines[1].substr(0, 31), "\"'=ann\",false,USD,2.00,1.00,1.0");
+    EXPECT_EQ(csv_line({"a\"b", "c,d", "e\nf", "-1"}), "\"a\"\"b\",\"c,d\",\"e\nf\",\"'-1\"\n");
+}
+
+TEST(Outputs, JsonSaysTheSame) {
+    const auto value = document_of(report());
+    EXPECT_EQ(document::text_at(value, {"bill"}), "8");
+    const auto& lines = document::items_at(value, {"lines"});
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_EQ(document::text_at(lines[0], {"byState", "idle"}), "1");
+    EXPECT_EQ(document::text_at(lines[2], {"nobody"}), "true");
+    EXPECT_EQ(document::items_at(value, {"trend"}).size(), 4U);
+    EXPECT_TRUE(document::parse_json(text_of(report(), Output::kJson)).ok());
+}
+
+TEST(Outputs, FocusHasOneChargeForEachRow) {
+    const History all = history();
+    const Allocation rows = allocate(all);
+    const std::string text = focus_of(rows, all, "EUR");
+    const auto lines = lines_of(std::string_view(text));
+    ASSERT_EQ(lines.size(), rows.rows.size() + 1);
+    EXPECT_TRUE(lines[0].starts_with("BilledCost,EffectiveCost,ListCost,ContractedCost,"));
+    for (const auto column : split(lines[0], ',')) {
+        EXPECT_TRUE(column.find('_') == std::string_view::npos || column.starts_with("x_"));
+    }
+    EXPECT_NE(text.find("1.00,1.00,1.00,1.00,EUR,aliquot,aliquot,2026-11-01T00:00:00Z,"
+                        "2026-12-01T00:00:00Z,2026-11-27T00:00:00Z,2026-11-27T01:00:00Z,Usage,"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find(",Unused,{}"), std::string::npos);
+    EXPECT_NE(text.find(R"(,Used,"{""namespace"":""team, a"",""user"":""=ann"",""pod"":""p1""}")"),
+              std::string::npos)
+        << text;
+}
+
+TEST(Outputs, OpencostGetsASetForEachStep) {
+    const History all = history();
+    const auto rows = allocate(all);
+    const auto value = opencost_of(rows, all,
+                                   {.begin = kDay,
+                                    .end = kDay + 4 * kHourMs,
+                                    .step = 2 * kHourMs,
+                                    .by = By::kNamespace,
+                                    .with_idle = true});
+    EXPECT_EQ(document::text_at(value, {"code"}), "200");
+    const auto& sets = document::items_at(value, {"data"});
+    ASSERT_EQ(sets.size(), 2U);
+    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCost"}), "2");
+    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCostIdle"}), "1");
+    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuHours"}), "1");
+    EXPECT_EQ(document::text_at(sets[0], {"__idle__", "totalCost"}), "2");
+    EXPECT_EQ(document::text_at(sets[1], {"team, a", "totalCost"}), "1");
+    const auto by_pod =
+        opencost_of(rows, all, {.begin = kDay, .end = kDay + kDayMs, .by = By::kPod});
+    EXPECT_EQ(document::text_at(document::items_at(by_pod, {"data"})[0],
+                                {"team, a/p1", "properties", "pod"}),
+              "p1");
+    EXPECT_EQ(document::items_at(by_pod, {"data"})[0].find("__idle__"), nullptr);
+}
+
+TEST(Outputs, WindowsAreThoseOfOpencost) {
+    constexpr TimeMs kNow = kDay + 12 * kHourMs;
+    using Window = std::pair<TimeMs, TimeMs>;
+    EXPECT_EQ(parse_window("today", kNow), Window(kDay, kNow));
+    EXPECT_EQ(parse_window("yesterday", kNow), Window(kDay - kDayMs, kDay));
+    EXPECT_EQ(parse_window("week", kNow), Window(kDay - 4 * kDayMs, kNow));
+    EXPECT_EQ(parse_window("lastweek", kNow), Window(kDay - 11 * kDayMs, kDay - 4 * kDayMs));
+    EXPECT_EQ(parse_window("7d", kNow), Window(kNow - 7 * kDayMs, kNow));
+    EXPECT_EQ(parse_window("30m", kNow), Window(kNow - kHourMs / 2, kNow));
+    EXPECT_EQ(parse_window("2026-11-27T00:00:00Z,2026-11-27T01:00:00Z", kNow),
+              Window(kDay, kDay + kHourMs));
+    EXPECT_EQ(parse_window("1795737600,1795741200", kNow), Window(kDay, kDay + kHourMs));
+    for (const char* wrong :
+         {"", "x", "0s", "5y", "1795741200,1795737600", "1,999999999999", ","}) {
+        EXPECT_EQ(parse_window(wrong, kNow), std::nullopt) << wrong;
+    }
+}
+
+}  // namespace
+}  // namespace aliquot::cost

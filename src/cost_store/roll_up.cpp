@@ -126,7 +126,8 @@ Result<Done> Store::retain(TimeMs now, const Retention& keep) {
     auto rolled = rolled_until();
     if (!rolled) return std::move(rolled).error();
     // Nothing goes that was not added up. A day's hours go together.
-    const TimeMs intervals = std::min(now - keep.intervals, *rolled);
+    if (*rolled == INT64_MIN) return Done{};
+    const TimeMs intervals = cost::hour_of(std::min(now - keep.intervals, *rolled));
     const TimeMs hours = day_of(std::min(now - keep.hours, *rolled));
     const TimeMs days = day_of(now - keep.days);
     return in_one([&] {
@@ -137,6 +138,7 @@ Result<Done> Store::retain(TimeMs now, const Retention& keep) {
                     "; DELETE FROM cost_bills WHERE at < ", std::to_string(days),
                     "; DELETE FROM cost_days WHERE at < ", std::to_string(days),
                     "; INSERT INTO cost_state VALUES('hours', ", std::to_string(hours),
+                    "), ('intervals', ", std::to_string(intervals),
                     ") ON CONFLICT(name) DO UPDATE SET value = excluded.value"}));
     });
 }
@@ -160,33 +162,39 @@ Result<Done> Store::select_rows(const char* table, TimeMs begin, TimeMs end,
         });
 }
 
-Result<cost::Allocation> Store::rows(TimeMs begin, TimeMs end, cost::History& names) {
+Result<cost::Allocation> Store::rows(TimeMs begin, TimeMs end, cost::History& names, Grain grain) {
     const auto rolled = rolled_until();
     if (!rolled) return rolled.error();
-    TimeMs hours = INT64_MIN;  // from where on there are hours
+    TimeMs gone = INT64_MIN;  // before it there are no hours
     auto done = database_->select("SELECT value FROM cost_state WHERE name = 'hours'", {},
-                                  [&](const Fields& row) { hours = row.number(0); });
+                                  [&](const Fields& row) { gone = row.number(0); });
     if (done) done = load_names(names);
     const TimeMs from = cost::hour_of(begin);
-    cost::Allocation all;
-    if (done && from < hours) {
-        done = select_rows("cost_days", day_of(from), std::min(end, hours), all);
-    }
     const TimeMs divided = std::min(*rolled, end);
-    if (done && divided > from) {
-        done = select_rows("cost_hours", std::max(from, hours), divided, all);
+    // Days in [first, last), hours around them.
+    TimeMs first = day_of(from + cost::kDayMs - 1);
+    TimeMs last = first;
+    if (from < gone) first = day_of(from);
+    if (grain == Grain::kDays && divided != INT64_MIN) last = std::max(first, day_of(divided));
+    if (from < gone) last = std::max(last, std::min(gone, day_of(end + cost::kDayMs - 1)));
+    cost::Allocation all;
+    if (done && first < last) done = select_rows("cost_days", first, last, all);
+    if (done && from < std::min(first, divided)) {
+        done = select_rows("cost_hours", from, std::min(first, divided), all);
     }
-    if (done && divided > from) {
+    if (done && last < divided) done = select_rows("cost_hours", last, divided, all);
+    const TimeMs open = std::max({from, *rolled, first < last ? last : from});
+    if (done && std::min(first, from) < std::max(divided, last)) {
         done = database_->select(
             "SELECT at, node, price, watched, amount FROM cost_bills WHERE at >= $1 AND at < $2 "
             "ORDER BY at, node, price",
-            {from < hours ? day_of(from) : from, divided}, [&](const Fields& row) {
+            {std::min(first, from), first < last ? std::max(divided, last) : divided},
+            [&](const Fields& row) {
                 all.bills.push_back({row.number(0), name_of_[row.number(1)],
                                      name_of_[row.number(2)], row.number(3), row.number(4)});
             });
     }
     if (!done) return std::move(done).error();
-    const TimeMs open = std::max(from, *rolled);
     if (*rolled == INT64_MIN || open >= end) return all;
     if (done = read_into(names, open, end); !done) return std::move(done).error();
     cut(names, open, end);

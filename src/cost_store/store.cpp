@@ -14,18 +14,29 @@ using cost::TimeMs;
 
 std::int64_t whole(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
+bool is_postgres(const std::string& where) {
+    return where.starts_with("postgresql://") || where.starts_with("postgres://");
+}
+
 }  // namespace
 
 Store::Store(std::unique_ptr<Database> database, Hook hook)
     : database_(std::move(database)), hook_(std::move(hook)) {}
 
 Result<Store> Store::open(const std::string& where, Hook hook) {
-    const bool is_postgres = where.starts_with("postgresql://") || where.starts_with("postgres://");
-    auto database = is_postgres ? open_postgres(where) : open_sqlite(where);
+    auto database = is_postgres(where) ? open_postgres(where) : open_sqlite(where);
     if (!database) return std::move(database).error();
     Store store(*std::move(database), std::move(hook));
     if (auto done = store.migrate(); !done) return std::move(done).error().during("cost store");
     return store;
+}
+
+Result<Store> Store::open_to_read(const std::string& where) {
+    std::error_code problem;
+    if (!is_postgres(where) && !std::filesystem::exists(where, problem)) {
+        return Error{ErrorCode::kNotFound, where + ": no cost store is there"};
+    }
+    return open(where);
 }
 
 Result<Done> Store::in_one(const std::function<Result<Done>()>& write) {
@@ -159,8 +170,12 @@ Result<Done> Store::write_all(const cost::History& history) {
         "oom = excluded.oom",
         intervals);
     if (!done || earliest == INT64_MAX) return done;
-    // Hours that were divided have changed: once more.
-    const std::vector<Cell> hour{cost::hour_of(earliest)};
+    // Hours that were divided have changed: once more. Not those whose intervals are gone.
+    TimeMs kept = INT64_MIN;
+    done = database_->select("SELECT value FROM cost_state WHERE name = 'intervals'", {},
+                             [&](const Fields& row) { kept = row.number(0); });
+    if (!done) return done;
+    const std::vector<Cell> hour{std::max(cost::hour_of(earliest), kept)};
     return database_->for_each(
         "UPDATE cost_state SET value = $1 WHERE name = 'rolled' AND value > $1", {&hour, 1});
 }

@@ -47,6 +47,8 @@ public:
     /// where     a file, or "postgresql://..."; its tables are made, or brought to this version
     /// errors    of the database; kInvalidInput: written by a newer version
     static Result<Store> open(const std::string& where, Hook hook = {});
+    /// The same of a store that must be there. errors: kNotFound
+    static Result<Store> open_to_read(const std::string& where);
 
     /// Writes spans and intervals. One that begins at the same time of the same node (and owner, GPU, part) is replaced: so an
     /// open one is written again and again while it grows. All or nothing.
@@ -59,9 +61,11 @@ public:
     Result<Done> retain(cost::TimeMs now, const Retention& keep);
 
     /// Rows and bills of the hours in [begin, end): divided ones as they are, later ones from intervals. Where hours are
-    /// gone, the row of a day stands at the day's beginning. `names` gets what their numbers
-    /// mean; its spans and intervals are of no use.
-    Result<cost::Allocation> rows(cost::TimeMs begin, cost::TimeMs end, cost::History& names);
+    /// gone, and with kDays in whole days that are divided, the row of a day stands at the day's beginning. `names`
+    /// gets what their numbers mean; its spans and intervals are of no use.
+    enum class Grain : std::uint8_t { kHours, kDays };
+    Result<cost::Allocation> rows(cost::TimeMs begin, cost::TimeMs end, cost::History& names,
+                                  Grain grain = Grain::kHours);
     /// The dearest jobs of [begin, end), of whole hours.
     Result<std::vector<JobCost>> jobs(cost::TimeMs begin, cost::TimeMs end, std::size_t most);
 

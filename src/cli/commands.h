@@ -21,6 +21,8 @@
     COMMAND("run", add_run_command)                     \
     COMMAND("job", add_job_command)                     \
     COMMAND("serve", add_serve_command)                 \
+    COMMAND("cost", add_cost_command)                   \
+    COMMAND("price", add_price_command)                 \
     COMMAND("bench", add_bench_command)                 \
     COMMAND("guard", add_guard_command)                 \
     COMMAND("metrics-api", add_metrics_api_command)     \

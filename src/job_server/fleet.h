@@ -19,6 +19,11 @@ struct Device {
     std::string model;  // "NVIDIA A2"
     std::uint64_t memory_bytes = 0;
     bool is_mig = false;
+    // Of a MIG device:
+    std::string gpu{};        // UUID of the GPU that it is a part of
+    std::string gpu_model{};  // that GPU's
+    std::uint32_t share =
+        1'000'000'000;  // billionths of that GPU: the larger of compute and memory
 };
 
 /// The devices of a machine as the planner sees them: nodes of GPUs that are alike; a MIG device is a node of its own, since

@@ -240,7 +240,12 @@ Result<Done> Keeper::step(Job& job, State to, std::string reason, TimeMs now) {
     if (!jobs::is_final(to) && jobs::is_final(job.record.state)) ++living_;
     job.record = std::move(next);
     changed_ = true;
+    tell(job);
     return written;
+}
+
+void Keeper::tell(const Job& job) const {
+    if (options_.told) options_.told(job.record);
 }
 
 std::vector<Record> Keeper::list(const Filter& filter) const {

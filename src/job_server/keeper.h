@@ -43,6 +43,10 @@ struct Options {
     std::chrono::milliseconds grace{10'000};
     std::chrono::milliseconds first_pause{10'000};  // what retry_after() calls 10 seconds
     Journal::Hook hook;
+    /// Called with each new state of a job, with the keeper's lock held: quick, and asks the keeper nothing.
+    std::function<void(const Record&)> told{};
+    /// Why a job that waits must not start now, in one sentence; empty: it may. Called like `told`.
+    std::function<std::string(const Record&)> held{};
 };
 
 /// Why a waiting job waits, and until when.
@@ -157,6 +161,8 @@ private:
     void look_after(Job& job, TimeMs now);
     void queue_ready(TimeMs now);
     bool is_ready(Job& job, TimeMs now);
+    bool is_held(Job& job);
+    void tell(const Job& job) const;
     void fall_back(Job& job, TimeMs now);
     void start_some(TimeMs now);
     void start(Job& job, std::vector<std::string> devices, TimeMs now);

@@ -10,6 +10,8 @@ namespace {
 
 using Why = queue::Explanation::Why;
 
+const std::string kHeld = "it is held: ";
+
 std::string sentence_of(const queue::Explanation& told, std::size_t free_gpus) {
     switch (told.why) {
         case Why::kRuns:
@@ -40,6 +42,18 @@ std::string flags_of(const queue::Explanation::Smaller& smaller) {
 }
 
 }  // namespace
+
+/// Whether somebody forbids it, as one who looks after the money does; its reason says so.
+bool Keeper::is_held(Job& job) {
+    if (!options_.held) return false;
+    const std::string why = options_.held(job.record);
+    const bool was = job.record.reason.starts_with(kHeld);
+    if (why.empty() ? !was : was && job.record.reason.ends_with(why)) return !why.empty();
+    Record next = job.record;
+    next.reason = why.empty() ? "it waits for its turn" : kHeld + why;
+    if (journal_.update(next)) job.record = std::move(next);
+    return !why.empty();
+}
 
 /// Of a job that waits for something else than devices.
 std::string Keeper::why_unplanned(const Job& job, TimeMs now) const {

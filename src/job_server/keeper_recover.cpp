@@ -46,6 +46,8 @@ Result<Done> Keeper::recover_active(Job& job) {
     } else {
         log::warning("job.off_books", {{"job", job.record.id}, {"reason", taken.error().message}});
     }
+    job.record.runner = look.runner;
+    if (job.record.state == State::kRunning) tell(job);
     const bool stops = job.record.state == State::kSuspending;
     if (job.record.state != State::kRunning && !stops) {
         (void)step(job, State::kRunning, "it runs, and was found again", now);

@@ -191,7 +191,11 @@ void Keeper::queue_ready(TimeMs now) {
     for (auto& [id, job] : jobs_) {
         if (!jobs::is_waiting(job.record.state)) continue;
         if (!job.on_books) fall_back(job, now);
-        if (job.planned || !is_ready(job, now)) continue;
+        if (job.planned && !job.on_books && is_held(job)) {
+            unplan(job, now, queue::Outcome::kCancelled);
+            continue;
+        }
+        if (job.planned || !is_ready(job, now) || is_held(job)) continue;
         if (!job.record.on_cpu && job.record.request.cpu_after_seconds != 0 &&
             !fleet_.request_of(job.record.request)) {
             continue;  // no such GPU here: it waits for its time on the CPU
@@ -264,6 +268,7 @@ bool Keeper::spawn(Job& job) {
         auto process = os::Process::start(command);
         if (process) {
             job.child = process->pid();
+            job.record.runner = job.child;
             job.runner = pidfd_of(job.child);
             job.announce = std::move(read_end);
             process->release();

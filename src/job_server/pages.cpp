@@ -113,6 +113,7 @@ void tell_steps(Keeper& keeper, JobId id, std::size_t told, http::Stream& stream
 /// One request: who asks, what of.
 struct Question {
     Keeper& keeper;
+    Costs* costs = nullptr;  // null: none are recorded
     const Request& request;
     User asker;
     JobId id = 0;  // of a path with {id}
@@ -121,6 +122,44 @@ struct Question {
 Response told(const Question& of, const Result<Record>& record, int status = 200) {
     if (!record) return refusal(record.error());
     return answer(status, to_document(*record, eyes_of(of.asker, *record)));
+}
+
+constexpr const char* kNoCosts =
+    "this server records no costs: it was started with --cost-store off";
+
+/// By how long the asker's earlier jobs of the same name took.
+cost::Forecast told_before(const Question& of, const jobs::Request& request) {
+    constexpr std::size_t kMostRuns = 50;
+    const std::string& name = request.name.empty() ? request.task_id : request.name;
+    std::vector<std::int64_t> runs;
+    for (const Record& one : of.keeper.list({.which = Keeper::Which::kEnded,
+                             .uid = of.asker.uid,
+                             .queue = "",
+                             .above = 0,
+                             .most = SIZE_MAX})) {
+        const std::string& its = one.request.name.empty() ? one.request.task_id : one.request.name;
+        if (its != name || one.state != jobs::State::kSucceeded || one.started == 0) continue;
+        runs.push_back((one.ended - one.started + 999) / 1'000);
+    }
+    if (runs.size() > kMostRuns) {
+        runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(kMostRuns));
+    }
+    return of.costs->forecast(request, std::move(runs));
+}
+
+Value forecast_document(const Question& of, const cost::Forecast& told) {
+    const auto units = [](cost::Micros amount) {
+        return document::make_number(
+            static_cast<double>(amount) / static_cast<double>(cost::kMicrosPerUnit), 6);
+    };
+    const std::string& currency = of.costs->accounts().prices().currency;
+    return make_mapping({{"currency", currency},
+                         {"perHour", units(told.per_hour)},
+                         {"likely", document::only_if(told.runs != 0, units(told.p50))},
+                         {"likelyAtMost", document::only_if(told.runs != 0, units(told.p90))},
+                         {"atMost", units(told.most)},
+                         {"earlierRuns", told.runs},
+                         {"sentence", cost::sentence_of(told, currency)}});
 }
 
 Response submit(const Question& of) {
@@ -134,7 +173,25 @@ Response submit(const Question& of) {
     if (!submitted) return refusal(submitted.error());
     Value all = document::make_sequence(
         submitted->jobs, [](const Record& record) { return to_document(record, Eyes::kOwner); });
-    return answer(submitted->is_new ? 201 : 200, make_mapping({{"jobs", std::move(all)}}));
+    Value body = make_mapping({{"jobs", std::move(all)}});
+    if (of.costs != nullptr) {
+        const auto told = told_before(of, submitted->jobs.front().request);
+        if (told.per_hour != 0) append(body, "forecast", forecast_document(of, told));
+    }
+    return answer(submitted->is_new ? 201 : 200, body);
+}
+
+/// What a job would cost, before it is handed in.
+Response forecast(const Question& of) {
+    if (of.costs == nullptr) return refusal(ErrorCode::kNotFound, kNoCosts);
+    auto request = jobs::read(of.request.body);
+    if (!request) return refusal(request.error());
+    return answer(200, forecast_document(of, told_before(of, *request)));
+}
+
+Response costs(const Question& of) {
+    if (of.costs == nullptr) return refusal(ErrorCode::kNotFound, kNoCosts);
+    return of.costs->accounts().answer(of.request);
 }
 
 Response list(const Question& of) {
@@ -305,7 +362,7 @@ struct Page {
     Response (*answer)(const Question&);
 };
 
-constexpr std::array<Page, 14> kPages{{{{"POST", "/v1/jobs"}, submit},
+constexpr std::array<Page, 17> kPages{{{{"POST", "/v1/jobs"}, submit},
                                        {{"GET", "/v1/jobs"}, list},
                                        {{"GET", "/v1/jobs/{id}"}, show},
                                        {{"DELETE", "/v1/jobs/{id}"}, remove},
@@ -318,7 +375,10 @@ constexpr std::array<Page, 14> kPages{{{{"POST", "/v1/jobs"}, submit},
                                        {{"POST", "/v1/jobs/{id}/retry"}, retry},
                                        {{"GET", "/v1/queues"}, queues},
                                        {{"GET", "/v1/pending"}, pending},
-                                       {{"GET", "/v1/server"}, health}}};
+                                       {{"GET", "/v1/server"}, health},
+                                       {{"GET", "/v1/cost"}, costs},
+                                       {{"GET", "/allocation"}, costs},
+                                       {{"POST", "/v1/cost/forecast"}, forecast}}};
 
 /// Whether a path is of this form; the number in place of {id}.
 std::optional<JobId> matched(std::string_view form, std::string_view path) {
@@ -333,7 +393,7 @@ std::optional<JobId> matched(std::string_view form, std::string_view path) {
     return id && *id != 0 && *id <= INT64_MAX ? id : std::nullopt;
 }
 
-Response dispatch(Keeper& keeper, const Request& request) {
+Response dispatch(Keeper& keeper, Costs* costs, const Request& request) {
     if (!request.local_user) {
         return refusal(ErrorCode::kPermission, "only processes of this machine are answered");
     }
@@ -346,7 +406,7 @@ Response dispatch(Keeper& keeper, const Request& request) {
             continue;
         }
         const User asker = user_of(request.local_user->uid, request.local_user->gid);
-        return page.answer({keeper, request, asker, *id});
+        return page.answer({keeper, costs, request, asker, *id});
     }
     if (methods.empty()) return refusal(ErrorCode::kNotFound, "there is no such path here");
     Response wrong = refusal(ErrorCode::kUnsupported, "only " + join(methods));
@@ -379,8 +439,8 @@ User user_of(uid_t uid, gid_t gid) {
     return user;
 }
 
-http::Handler pages_of(Keeper& keeper) {
-    return [&keeper](const Request& request) { return dispatch(keeper, request); };
+http::Handler pages_of(Keeper& keeper, Costs* costs) {
+    return [&keeper, costs](const Request& request) { return dispatch(keeper, costs, request); };
 }
 
 }  // namespace aliquot::job_server

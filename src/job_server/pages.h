@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/message.h"
+#include "job_server/costs.h"
 #include "job_server/keeper.h"
 
 namespace aliquot::job_server {
@@ -24,7 +25,8 @@ const std::vector<Operation>& operations();
 User user_of(uid_t uid, gid_t gid);
 
 /// Answers the API's requests. Who asks is the process at the other end of the socket; nobody else is answered.
-/// keeper   outlives the handler
-http::Handler pages_of(Keeper& keeper);
+/// keeper   outlives the handler, so does
+/// costs    null: costs are not recorded
+http::Handler pages_of(Keeper& keeper, Costs* costs = nullptr);
 
 }  // namespace aliquot::job_server

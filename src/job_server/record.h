@@ -30,6 +30,7 @@ struct Record {
     JobId id = 0;  // 0: not in the journal yet
     User user;
     std::string key;          // of the user, to ask twice and get one; empty: none
+    pid_t runner = 0;         // process of its runner, while it has one; not in the journal
     std::uint32_t index = 0;  // in its array
     jobs::Request request;
     jobs::State state = jobs::State::kQueued;

@@ -93,6 +93,10 @@ void submit(Context& context, const SubmitOptions& options) {
                        !words.gpu_type.empty() || !words.file.empty();
     if (const std::string advice = named ? "" : gpu_advice(*request); !advice.empty())
         context.err << "aliquot: " << advice << '\n';
+    if (const auto sentence = document::text_at(*value, {"forecast", "sentence"});
+        !sentence.empty() && answer->status == 201) {
+        context.err << "aliquot: cost: " << sentence << '\n';
+    }
     if (answer->status == 200) context.err << "aliquot: this job was there already\n";
 }
 

@@ -18,6 +18,7 @@
 #include "cli/host/run_device.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_words.h"
+#include "cli/jobs/serve_costs.h"
 #include "cli/jobs/serve_page.h"
 #include "command_line/command.h"
 #include "http/server.h"
@@ -54,6 +55,7 @@ struct ServeOptions {
     std::string output = "64Mi";
     std::size_t most_jobs = 20'000;
     unsigned grace = 10;
+    CostWords cost;
 };
 
 std::string variable_of_shell(const char* name) {
@@ -69,7 +71,9 @@ fs::path usual_state() {
     return base / "aliquot/jobs";
 }
 
-Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options) {
+/// inventory   gets what the driver tells; empty: the GPUs are simulated
+Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options,
+                                                     gpu::Inventory& inventory) {
     std::vector<job_server::Device> devices;
     for (const std::string& word : options.gpus) {
         auto more = job_server::simulated_devices(word, static_cast<unsigned>(devices.size()));
@@ -85,15 +89,17 @@ Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options
         error.message += "; --gpu a2 simulates a GPU";
         return error;
     }
-    const auto inventory = (*driver)->enumerate(gpu::Links::kLeaveOut);
-    if (!inventory) return inventory.error();
-    for (const RunDevice& one : devices_of(*inventory)) {
+    auto found = (*driver)->enumerate(gpu::Links::kLeaveOut);
+    if (!found) return std::move(found).error();
+    inventory = *std::move(found);
+    for (const RunDevice& one : devices_of(inventory)) {
         devices.push_back({.index = one.index,
                            .uuid = one.uuid,
                            .model = one.model,
                            .memory_bytes = one.memory_bytes,
                            .is_mig = one.index.contains(':')});
     }
+    tell_parents(inventory, devices);
     return devices;
 }
 
@@ -155,9 +161,9 @@ std::vector<std::string> guarded(const ServeOptions& options, const std::string&
     return words;
 }
 
-Result<job_server::Options> keeper_options(const ServeOptions& words) {
+Result<job_server::Options> keeper_options(const ServeOptions& words, gpu::Inventory& inventory) {
     job_server::Options options;
-    auto devices = devices_here(words);
+    auto devices = devices_here(words, inventory);
     if (!devices) return std::move(devices).error();
     if (devices->empty()) {
         return Error{ErrorCode::kUnavailable, "this machine has no GPU; --gpu a2 simulates one"};
@@ -211,6 +217,22 @@ Result<http::ServerOptions> server_options(const ServeOptions& words) {
     return options;
 }
 
+/// Null: costs are not recorded. The keeper tells it of jobs, so it goes after the keeper.
+Result<std::unique_ptr<job_server::Costs>> costs_of(const ServeOptions& words,
+                                                    job_server::Options& options,
+                                                    const gpu::Inventory& inventory) {
+    std::error_code problem;
+    fs::create_directories(options.state, problem);
+    auto costs = serve_costs(words.cost, options.state.native(), options.devices,
+                             words.gpus.empty() ? &words.driver : nullptr, inventory);
+    if (!costs || *costs == nullptr) return costs;
+    options.told = [of = costs->get()](const job_server::Record& record) { of->told(record); };
+    options.held = [of = costs->get()](const job_server::Record& record) {
+        return of->held(record);
+    };
+    return costs;
+}
+
 void serve(Context& context, const ServeOptions& words) {
     if (!words.attempt.empty()) {
         context.exit_code = job_server::run_attempt(words.attempt);
@@ -226,14 +248,18 @@ void serve(Context& context, const ServeOptions& words) {
     ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before the first thread
     auto wish = server_options(words);
     if (!wish) return fail(context, exit_code_of(wish.error()), wish.error().message);
-    auto options = keeper_options(words);
+    gpu::Inventory inventory;
+    auto options = keeper_options(words, inventory);
     if (!options) return fail(context, exit_code_of(options.error()), options.error().message);
+    const auto costs = costs_of(words, *options, inventory);
+    if (!costs) return fail(context, exit_code_of(costs.error()), costs.error().message);
     const std::string cgroup = options->cgroup;
     const std::size_t count = options->devices.size();
     const auto keeper = job_server::Keeper::start(*std::move(options));
     if (!keeper) return fail(context, exit_code_of(keeper.error()), keeper.error().message);
     const std::string address = wish->address;
-    const auto server = http::Server::listen(*std::move(wish), job_server::pages_of(**keeper));
+    const auto server =
+        http::Server::listen(*std::move(wish), job_server::pages_of(**keeper, costs->get()));
     if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
     ServedPage page;
     if (words.page != "off") {
@@ -296,6 +322,20 @@ void add_serve_command(command_line::Command& program, Context& context) {
                      "the first of these that is installed",
                      "PROGRAM")
         ->capture_default_str();
+    command->add_option("--prices", words->cost.prices,
+                        "Own prices and budgets (aliquot price check); default: the table of cloud "
+                        "machines only",
+                        "FILE");
+    command->add_option(
+        "--cost-store", words->cost.store,
+        "Where costs are kept: a file, postgresql://..., or off; default cost.sqlite "
+        "beside the journal",
+        "PLACE");
+    command->add_option("--machine-type", words->cost.type,
+                        "What the cloud calls this machine, as g5.xlarge; default: as it describes "
+                        "itself",
+                        "TYPE");
+    command->add_flag("--spot", words->cost.spot, "This machine is paid at spot prices");
     command->add_option("--output-limit", words->output, "Of the output of one job", "AMOUNT")
         ->capture_default_str();
     command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")

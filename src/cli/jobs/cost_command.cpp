@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/files/price_file.h"
+#include "cli/jobs/job_client.h"
+#include "cli/jobs/job_words.h"
+#include "command_line/command.h"
+#include "cost/report.h"
+#include "cost_store/question.h"
+#include "document/json.h"
+#include "document/path.h"
+#include "jobs/read.h"
+
+namespace aliquot::cli {
+namespace {
+
+struct CostOptions {
+    std::string by = "user";
+    std::string since;
+    std::string until;
+    std::string output = "table";
+    std::string store;
+    std::string prices;
+    JobClient client;
+};
+
+std::string encoded(std::string_view text) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    std::string out;
+    for (const char c : text) {
+        if (is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == ':') {
+            out += c;
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(c);
+        out += '%';
+        out += kHex[byte >> 4U];
+        out += kHex[byte & 15U];
+    }
+    return out;
+}
+
+Result<std::string> stored(const CostOptions& words) {
+    const auto prices = read_price_file(words.prices);
+    if (!prices) return prices.error();
+    const cost::TimeMs now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count();
+    const auto question = cost_store::question_of(words.by, words.since, words.until, now);
+    if (!question) return question.error();
+    auto store = cost_store::Store::open_to_read(words.store);
+    if (!store) return std::move(store).error();
+    return cost_store::rendered(*store, *question, *prices, words.output, now);
+}
+
+Result<std::string> asked(const CostOptions& words) {
+    std::string path = concat({"/v1/cost?by=", encoded(words.by), "&output=", words.output});
+    if (!words.since.empty()) path += "&since=" + encoded(words.since);
+    if (!words.until.empty()) path += "&until=" + encoded(words.until);
+    const auto answer = words.client.ask("GET", path);
+    if (!answer) return answer.error();
+    return answer->body;
+}
+
+void tell(Context& context, const CostOptions& words) {
+    const auto text = words.store.empty() ? asked(words) : stored(words);
+    if (!text) return failed(context, text.error());
+    context.out << *text;
+}
+
+struct ForecastOptions {
+    JobWords words;
+    JobClient client;
+    std::string format = "table";
+};
+
+void foretell(Context& context, const ForecastOptions& options) {
+    const auto request = request_of(options.words);
+    if (!request) return failed(context, request.error());
+    const auto answer =
+        options.client.ask("POST", "/v1/cost/forecast",
+                           document::to_json_line(to_document(*request, jobs::Secrets::kTell)));
+    if (!answer) return failed(context, answer.error());
+    const auto value = document::parse_json(answer->body);
+    if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");
+    if (options.format != "table") return print_document(context, *value, options.format);
+    const std::string sentence = document::text_at(*value, {"sentence"});
+    context.out << (sentence.empty() ? "nobody knows what this machine costs; start aliquot serve "
+                                       "with --prices or --machine-type"
+                                     : sentence)
+                << '\n';
+}
+
+void add_forecast(command_line::Command& cost, Context& context) {
+    command_line::Command* command =
+        cost.add_subcommand("forecast", "What a job would cost here, before it is submitted");
+    const auto options = std::make_shared<ForecastOptions>();
+    add_job_words(*command, options->words);
+    command
+        ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
+        ->one_of({"table", "json", "yaml"});
+    add_server_flag(*command, options->client);
+    command->footer("aliquot cost forecast --gpu 2 --time 4h -- python3 train.py");
+    command->callback([options, &context] { foretell(context, *options); });
+}
+
+}  // namespace
+
+void add_cost_command(command_line::Command& program, Context& context) {
+    command_line::Command* command = program.add_subcommand(
+        "cost",
+        "What GPUs have cost, and whom: by user, queue, job, pod, node, model; what was idle");
+    const auto words = std::make_shared<CostOptions>();
+    std::vector<std::string> by;
+    for (const std::string_view word : cost::by_words()) by.emplace_back(word);
+    command->add_option("--by", words->by, "What a line is", "WHAT (" + join(by) + ")")->one_of(by);
+    command->add_option("--since", words->since,
+                        "Since when: 12h, 7d, a day or a time of RFC 3339; default 7d", "TIME");
+    command->add_option("--until", words->until, "Until when; default now", "TIME");
+    command
+        ->add_option("-o,--output", words->output, "Output format",
+                     "FORMAT (" + join(cost_store::output_words()) + ")")
+        ->one_of(cost_store::output_words());
+    command->add_option("--store", words->store,
+                        "Read the store itself: a file of aliquot serve or of the controller, or "
+                        "postgresql://...",
+                        "PLACE");
+    command->add_option("--prices", words->prices,
+                        "With --store: currency, budgets and CO2e of this price file", "FILE");
+    add_server_flag(*command, words->client);
+    add_forecast(*command, context);
+    command->require_subcommand(0, 1);
+    command->footer(
+        "aliquot cost --by queue --since 7d\naliquot cost --by job -o wide\n"
+        "aliquot cost --store postgresql://reports@db/aliquot --by namespace --since 2026-11-01 "
+        "-o csv");
+    command->callback([words, command, &context] {
+        for (const auto* below : command->commands()) {
+            if (&command->deepest() == below) return;
+        }
+        tell(context, *words);
+    });
+}
+
+}  // namespace aliquot::cli

@@ -55,6 +55,8 @@ std::string reason_of(const Json& pod) {
     return {};
 }
 
+}  // namespace
+
 Result<http::ServerOptions> server_of(const PageOptions& options) {
     http::ServerOptions server{
         .address = options.listen, .most_bytes = kMostHeldBytes, .most_streams = kMostStreams};
@@ -91,8 +93,6 @@ Result<scaling::GatherOptions> gathering(const PageOptions& options) {
     gather.password = *std::move(password);
     return gather;
 }
-
-}  // namespace
 
 std::vector<page::PodSeen> waiting_pods(const kube_client::Page& pods) {
     std::vector<page::PodSeen> waiting;

@@ -30,6 +30,11 @@ struct PageOptions {
 /// Pods with GPUs that wait, out of a list of pods. Pure.
 std::vector<page::PodSeen> waiting_pods(const kube_client::Page& pods);
 
+/// How the page listens, and others who show what the cluster's tokens are for; how agents are asked.
+/// errors   kInvalidInput; kPermission: not on loopback and without TLS
+Result<http::ServerOptions> server_of(const PageOptions& options);
+Result<scaling::GatherOptions> gathering(const PageOptions& options);
+
 /// The web page of the cluster: what the agents of all nodes measure, asked for while somebody watches, and the
 /// pods that wait, for who has a token with which all of it may be listed.
 class ClusterPage {

@@ -118,6 +118,7 @@ private:
     std::unique_ptr<PoolRole> pools_;          // null: pools are not tended
     std::unique_ptr<JobWork> jobs_;            // null: not of this role
     std::unique_ptr<JobApi> job_api_;          // null: it is not served
+    std::unique_ptr<ClusterCosts> costs_;      // null: none are recorded
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
@@ -213,7 +214,8 @@ Result<Done> Controller::Running::listen() {
                  return http::Response{
                      .content_type = "text/plain; version=0.0.4; charset=utf-8",
                      .body = counters_.text(gauges()) + (placement_ ? placement_->metrics() : "") +
-                             (pools_ ? pools_->metrics() : "") + (jobs_ ? jobs_->metrics() : "")};
+                             (pools_ ? pools_->metrics() : "") + (jobs_ ? jobs_->metrics() : "") +
+                             (costs_ ? costs_->accounts().metrics() : "")};
              }},
         }));
     if (!plain) return std::move(plain).error();
@@ -224,7 +226,14 @@ Result<Done> Controller::Running::listen() {
 Result<Done> Controller::Running::start() {
     if (options_.placement.enabled) {
         placement_ = std::make_unique<PodPlacement>(
-            PodPlacement::Dependencies{.api = world_.api, .elector = elector_, .now = world_.now},
+            PodPlacement::Dependencies{
+                .api = world_.api,
+                .elector = elector_,
+                .now = world_.now,
+                .held =
+                    [this](const std::string& name_space, const k8s::Labels& labels) {
+                        return costs_ == nullptr ? "" : costs_->held(name_space, labels);
+                    }},
             options_.placement);
     }
     if (options_.pools.enabled) {
@@ -241,6 +250,13 @@ Result<Done> Controller::Running::start() {
         jobs_ = std::make_unique<JobWork>(
             PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
             options_.jobs, std::move(ask));
+    }
+    if (options_.cost.store != "off") {
+        auto costs =
+            ClusterCosts::start(options_.cost, options_.page,
+                                {.api = world_.api, .leads = [this] { return elector_.leads(); }});
+        if (!costs) return std::move(costs).error().during("--cost-store");
+        costs_ = *std::move(costs);
     }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {

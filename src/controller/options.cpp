@@ -116,6 +116,22 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
         ->one_of({"debug", "info", "warning", "error", "off"});
 }
 
+void add_cost(command_line::Command& app, CostOptions& cost) {
+    app.add_option("--cost-store", cost.store,
+                   "where costs are kept: a file, or postgresql://...; off: none are recorded",
+                   "PLACE")
+        ->capture_default_str();
+    app.add_option("--prices", cost.prices,
+                   "own prices and budgets, see aliquot price check; none: the table of cloud "
+                   "machines",
+                   "FILE");
+    app.add_option("--cost-listen", cost.listen,
+                   "where costs are answered, also as OpenCost does; beyond loopback with "
+                   "--page-web-config, for who has a token; off: nowhere",
+                   "ADDRESS")
+        ->capture_default_str();
+}
+
 void add_page(command_line::Command& app, PageOptions& page) {
     app.add_option("--page-listen", page.listen,
                    "the web page of the cluster, for who may list nodes and all pods; off: none",
@@ -183,6 +199,11 @@ void finish(const DurationTexts& texts, Options& options) {
         if (!known) throw command_line::UsageError(flag, known.error().message);
     }
     options.pools.name_space = options.namespace_name;
+    if (options.cost.store != "off" && options.page.agents.empty() &&
+        options.page.agents_service.empty()) {
+        throw command_line::UsageError("--cost-store",
+                                       "needs --page-agents-service or --page-agents");
+    }
     const PageOptions& page = options.page;
     if (page.listen != "off" && page.agents.empty() && page.agents_service.empty()) {
         throw command_line::UsageError("--page-listen",
@@ -238,6 +259,7 @@ std::variant<Options, EarlyExit> read_options(
     add_names(app, options);
     add_behaviour(app, options, texts);
     add_page(app, options.page);
+    add_cost(app, options.cost);
     using Kind = command_line::Parsed::Kind;
     command_line::Parsed parsed = app.parse(argc, argv);
     if (parsed.kind == Kind::kRun) {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "controller/cluster_costs.h"
 #include "controller/cluster_page.h"
 #include "controller/credentials.h"
 #include "controller/job_api.h"
@@ -41,6 +42,7 @@ struct Options {
     JobOptions jobs;
     JobApiOptions job_api;
     PageOptions page;
+    CostOptions cost;
     std::string identity;  // for the Lease; empty: the host's name with something random
     log::Level log_level = log::Level::kInfo;
     log::Format log_format = log::Format::kText;

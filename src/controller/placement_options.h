@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <functional>
+#include <string>
 
 #include "http/certificate.h"
+#include "k8s/label_selector.h"
 #include "kube_client/api.h"
 #include "kube_client/election.h"
 
@@ -32,6 +34,8 @@ struct PlacementWorld {
     std::function<http::Instant()> now;
     std::function<std::chrono::steady_clock::time_point()> monotonic =
         std::chrono::steady_clock::now;
+    /// Why a pod must not be let go now, in one sentence: a budget that is spent; empty: it may.
+    std::function<std::string(const std::string& name_space, const k8s::Labels& labels)> held{};
 };
 
 }  // namespace aliquot::controller

@@ -118,6 +118,14 @@ std::vector<PlacementWork::Queued> PlacementWork::queue_of(const std::vector<Gan
     const auto is_half = [](const Queued& one) {
         return one.turn != nullptr && one.turn->is_half_placed;
     };
+    std::erase_if(queue, [&](const Queued& one) {
+        if (!world_.held || is_half(one)) return false;
+        const std::string why = world_.held(one.rank->name_space, one.rank->labels);
+        if (why.empty()) return false;
+        if (one.alone != nullptr) say_why(*one.alone, why);
+        if (one.turn != nullptr) say_why(*one.turn, why);
+        return true;
+    });
     std::sort(queue.begin(), queue.end(), [&](const Queued& a, const Queued& b) {
         if (is_half(a) != is_half(b)) return is_half(a);
         return scheduling::comes_before(*a.rank, *b.rank);

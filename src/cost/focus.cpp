@@ -10,6 +10,8 @@
 namespace aliquot::cost {
 namespace {
 
+constexpr int kQuantityDigits = 6;
+
 /// The month that a time is in, and the next one.
 std::pair<TimeMs, TimeMs> billing_period(TimeMs at) {
     using std::chrono::floor;
@@ -90,78 +92,58 @@ const std::vector<std::string>& columns() {
     return kColumns;
 }
 
+std::string hours_text(std::int64_t gpu_ms) {
+    return fixed_text(static_cast<double>(gpu_ms) / static_cast<double>(kHourMs), kQuantityDigits);
+}
+
+/// Columns of our own: who, of what, at which price.
+void add_own(const Row& row, const History& names, std::vector<std::string>& cells) {
+    const Owner& owner = names.owners[row.owner];
+    cells.emplace_back(word(row.state));
+    for (const NameId id : {row.node, row.device, row.part, row.model, owner.space, owner.queue,
+                            owner.user, owner.job}) {
+        cells.push_back(names.names.text(id));
+    }
+    cells.push_back(owner.attempt == 0 ? "" : std::to_string(owner.attempt));
+    for (const NameId id : {owner.pod, owner.container, owner.workflow}) {
+        cells.push_back(names.names.text(id));
+    }
+    for (const Micros amount : {row.gpu, row.cpu, row.memory}) cells.push_back(money_text(amount));
+    cells.push_back(fixed_text(kwh_of(row.energy_millijoules), kQuantityDigits));
+    cells.push_back(names.names.text(row.price));
+}
+
 std::string line_of(const Row& row, const History& names, const std::string& currency) {
-    constexpr int kQuantityDigits = 6;
     const Owner& owner = names.owners[row.owner];
     const auto text = [&](NameId id) -> const std::string& { return names.names.text(id); };
     const std::string amount = money_text(row.total());
-    const std::string hours =
-        fixed_text(static_cast<double>(row.gpu_ms) / static_cast<double>(kHourMs), kQuantityDigits);
+    const std::string hours = hours_text(row.gpu_ms);
     const auto [begin, end] = billing_period(row.hour);
     const bool nobody = row.owner == 0;
     const std::string& account = owner.space != 0 ? text(owner.space) : text(owner.queue);
-    const std::string resource = row.part != 0     ? text(row.part)
-                                 : row.device != 0 ? text(row.device)
-                                                   : text(row.node);
+    const NameId resource = row.part != 0 ? row.part : row.device != 0 ? row.device : row.node;
+    const char* const type = row.part != 0 ? "MIG device" : row.device != 0 ? "GPU" : "Node";
     const std::string what = row.device == 0 ? "CPU and memory" : "GPU " + text(row.model);
-    return csv_line({amount,
-                     amount,
-                     amount,
-                     amount,
-                     currency,
-                     "aliquot",
-                     "aliquot",
-                     time_text(begin),
-                     time_text(end),
-                     time_text(row.hour),
-                     time_text(row.hour + kHourMs),
-                     "Usage",
-                     "",
-                     concat({what, " of ", text(row.node), ", ", word(row.state)}),
-                     "Usage-Based",
-                     nobody ? "" : hours,
-                     nobody ? "" : "GPU Hours",
-                     hours,
-                     "GPU Hours",
-                     "Standard",
-                     "aliquot",
-                     "aliquot",
-                     "aliquot",
-                     "Compute",
-                     "GPU",
-                     resource,
-                     resource,
-                     row.part != 0     ? "MIG device"
-                     : row.device != 0 ? "GPU"
-                                       : "Node",
-                     account,
-                     account,
-                     text(row.node),
-                     nobody ? "Unused" : "Used",
-                     tags_of({{"namespace", text(owner.space)},
-                              {"queue", text(owner.queue)},
-                              {"user", text(owner.user)},
-                              {"job", text(owner.job)},
-                              {"pod", text(owner.pod)},
-                              {"workflow", text(owner.workflow)}}),
-                     std::string(word(row.state)),
-                     text(row.node),
-                     text(row.device),
-                     text(row.part),
-                     text(row.model),
-                     text(owner.space),
-                     text(owner.queue),
-                     text(owner.user),
-                     text(owner.job),
-                     owner.attempt == 0 ? "" : std::to_string(owner.attempt),
-                     text(owner.pod),
-                     text(owner.container),
-                     text(owner.workflow),
-                     money_text(row.gpu),
-                     money_text(row.cpu),
-                     money_text(row.memory),
-                     fixed_text(kwh_of(row.energy_millijoules), kQuantityDigits),
-                     text(row.price)});
+    // Nothing is discounted: all four are one.
+    std::vector<std::string> cells(4, amount);
+    const auto add = [&](std::initializer_list<std::string> more) {
+        cells.insert(cells.end(), more);
+    };
+    add({currency, "aliquot", "aliquot", time_text(begin), time_text(end)});
+    add({time_text(row.hour), time_text(row.hour + kHourMs), "Usage", ""});
+    add({concat({what, " of ", text(row.node), ", ", word(row.state)}), "Usage-Based"});
+    add({nobody ? "" : hours, nobody ? "" : "GPU Hours", hours, "GPU Hours", "Standard"});
+    add({"aliquot", "aliquot", "aliquot", "Compute", "GPU"});
+    add({text(resource), text(resource), type, account, account});
+    add({text(row.node), nobody ? "Unused" : "Used",
+         tags_of({{"namespace", text(owner.space)},
+                  {"queue", text(owner.queue)},
+                  {"user", text(owner.user)},
+                  {"job", text(owner.job)},
+                  {"pod", text(owner.pod)},
+                  {"workflow", text(owner.workflow)}})});
+    add_own(row, names, cells);
+    return csv_line(cells);
 }
 
 }  // namespace

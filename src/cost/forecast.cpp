@@ -5,7 +5,7 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
-#include "cost/report.h"
+#include "cost/money.h"
 
 namespace aliquot::cost {
 namespace {

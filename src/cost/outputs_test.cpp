@@ -62,7 +62,7 @@ TEST(Outputs, TheTableHasALineForEachOwnerAndForNobody) {
 TEST(Outputs, TheWideTableHasEnergyAndCo2e) {
     const std::string text = table_of(report(), Output::kWide);
     EXPECT_NE(text.find("KWH  KG CO2E\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("2.000     1.200\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("2.000    1.200\n"), std::string::npos) << text;
 }
 
 TEST(Outputs, CsvIsExactAndNoFormula) {

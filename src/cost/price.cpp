@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "catalog/gpu_instances.h"
 #include "catalog/gpu_models.h"
-#include "cost/report.h"
+#include "cost/money.h"
 
 namespace aliquot::cost {
 namespace {

@@ -11,8 +11,8 @@
 #include "base/time_text.h"
 #include "catalog/gpu_instances.h"
 #include "catalog/gpu_models.h"
+#include "cost/money.h"
 #include "cost/price.h"
-#include "cost/report.h"
 #include "document/yaml.h"
 #include "pools/read_fields.h"
 

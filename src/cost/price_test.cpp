@@ -95,7 +95,7 @@ TEST(Price, FileHasBudgets) {
 TEST(Price, FileIsReadStrictly) {
     const std::string head = "apiVersion: aliquot.dev/v1alpha1\nkind: Prices\nversion: '1'\n";
     const std::vector<std::pair<std::string, std::string>> cases{
-        {"", "kind: missing"},
+        {"", "a mapping expected"},
         {"[]", "a mapping expected"},
         {head + "price: []", "no such key, did you mean 'prices'?"},
         {head + "currency: euro", "three capital letters"},

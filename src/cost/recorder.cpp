@@ -267,6 +267,11 @@ std::vector<std::string> Recorder::keys(const std::string& name) const {
 
 History Recorder::take() {
     History history;
+    for (auto& [name, node] : nodes_) {
+        // Something was seen of it after the hour in which it was watched last.
+        const TimeMs hour = hour_of(node.end);
+        if (node.open && hour > node.begin) close_span(name, node, hour);
+    }
     for (const EndedSpan& one : std::exchange(spans_, {})) {
         history.spans.push_back(span_of(one.sight, one.begin, one.end, history.names));
     }

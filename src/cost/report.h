@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cost/money.h"
 #include "cost/price.h"
 #include "cost/row.h"
 
@@ -102,19 +103,6 @@ struct Report {
 /// step_ms    of Report::steps: kHourMs or kDayMs
 Report report_of(const Allocation& allocation, const History& history, By by,
                  TimeMs step_ms = kDayMs);
-
-inline constexpr int kCents = 2;  // digits of an amount as people read it
-
-/// "2026-11-27T14:00:00Z"
-std::string time_text(TimeMs at);
-double kwh_of(std::uint64_t millijoules);
-
-/// "12.345678" of 12345678; "-0.5": exact, without zeros at its end but for two digits.
-std::string money_text(Micros amount);
-/// Rounded to so many digits, halves away from zero: "12.35".
-std::string money_text(Micros amount, int digits);
-/// "0.526" and the like, exact to the millionth. Empty: no such text, less than 0, or more than kMostRate.
-std::optional<Micros> parse_money(std::string_view text);
 
 /// Grams of CO2e of so much energy.
 /// pue            what a data centre takes for each unit that its machines take, 1 or more

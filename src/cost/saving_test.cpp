@@ -51,7 +51,7 @@ TEST(Saving, ComputeCountsToo) {
 }
 
 TEST(Saving, IsNeverBelowTheFloor) {
-    const auto told = savings(four_hours(1, 0));
+    const auto told = savings(four_hours(2, 0));
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(told[0].needed_mib, 1'024U);
     EXPECT_EQ(told[0].needed_percent, 5U);

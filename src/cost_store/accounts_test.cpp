@@ -97,8 +97,8 @@ TEST_F(AccountsTest, AnotherOneGoesOnWhereItHasEnded) {
     now_ += 5 * kMinute;
     const auto accounts = open();
     live(*accounts, kStart + kHourMs);
-    // The minute after the last look of each, and the time between, is a gap.
-    EXPECT_EQ(bill(*accounts), 30 * kMinute - kMinute + 25 * kMinute - kMinute + kMinute);
+    // What is after the last look of one and before the first of the next is a gap.
+    EXPECT_EQ(bill(*accounts), 29 * kMinute + 24 * kMinute);
 }
 
 TEST_F(AccountsTest, ABudgetWarnsAndHolds) {

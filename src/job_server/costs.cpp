@@ -15,11 +15,11 @@
 namespace aliquot::job_server {
 namespace {
 
-constexpr unsigned kMibShift = 20;
+constexpr unsigned kCostMibShift = 20;
 
 std::uint32_t mib_of(const std::string& amount) {
     const auto bytes = amount.empty() ? Result<std::uint64_t>(0) : k8s::parse_bytes(amount);
-    return bytes ? static_cast<std::uint32_t>(*bytes >> kMibShift) : 0;
+    return bytes ? static_cast<std::uint32_t>(*bytes >> kCostMibShift) : 0;
 }
 
 std::uint32_t cpu_of(const std::string& amount) {
@@ -104,7 +104,7 @@ void Costs::told(const Record& record) {
         const Device* const device = find(uuid);
         if (device == nullptr || !active) continue;
         const jobs::Request& request = record.request;
-        const std::uint64_t mib = device->memory_bytes >> kMibShift;
+        const std::uint64_t mib = device->memory_bytes >> kCostMibShift;
         const std::uint32_t share = share_of(request, mib);
         const bool first = holdings.empty();
         const std::string key = key_of(record, uuid);
@@ -207,7 +207,7 @@ cost::Forecast Costs::forecast(const jobs::Request& request,
                     .devices = std::vector<cost::NameId>(node.devices.size(), 1)};
     std::uint64_t mib = 0;
     for (const Device& device : options_.devices) {
-        mib = std::max<std::uint64_t>(mib, device.memory_bytes >> kMibShift);
+        mib = std::max<std::uint64_t>(mib, device.memory_bytes >> kCostMibShift);
     }
     return cost::forecast({.gpus = request.gpu_count,
                            .share = share_of(request, mib),
@@ -226,7 +226,7 @@ std::uint32_t machine_cpu_milli() {
 std::uint32_t machine_memory_mib() {
     const auto pages = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 1L));
     const auto bytes = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L));
-    return static_cast<std::uint32_t>(pages * bytes >> kMibShift);
+    return static_cast<std::uint32_t>(pages * bytes >> kCostMibShift);
 }
 
 std::string machine_type() {

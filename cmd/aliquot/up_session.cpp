@@ -111,10 +111,10 @@ public:
         processes_.emplace(host_->root());
         auto shown = processes_->begin();
         if (!shown) return fail(shown.error());
-        if (!start_agent() || !start_page()) return false;
-        cluster_ = std::make_unique<cluster::Cluster>(*host_, *kubelet_, *processes_,
-                                                      *std::move(offer), *std::move(inventory),
-                                                      std::move(labels), std::move(workloads_));
+        if (!start_claims(labels) || !start_agent() || !start_page()) return false;
+        cluster_ = std::make_unique<cluster::Cluster>(
+            *host_, *kubelet_, *processes_, std::move(claims_), *std::move(offer),
+            *std::move(inventory), std::move(labels), std::move(workloads_));
         if (!options_.once || host_->keeps_logs()) {  // else they are gone before they can be read
             if (!host_->node_directory().empty()) {
                 view_.say("simulated node in " + host_->node_directory());
@@ -187,6 +187,7 @@ private:
             return false;
         }
         workloads_ = std::move(manifests.workloads);
+        claim_objects_ = std::move(manifests.claim_objects);
         return true;
     }
 
@@ -210,6 +211,21 @@ private:
         return true;
     }
 
+    /// Manifests with ResourceClaims: this node hands out its GPUs by them.
+    bool start_claims(const cluster::Labels& labels) {
+        const bool wanted =
+            !claim_objects_.empty() || std::ranges::any_of(workloads_, [](const auto& one) {
+                return !one.pod.claims.empty();
+            });
+        if (!wanted) return true;
+        node_name_ = labels.at("kubernetes.io/hostname");
+        const std::string directory = host_->root().resolve("/var/lib/aliquot-up").native();
+        auto claims = cluster::ClaimsOfNode::start(directory, node_name_, labels, claim_objects_);
+        if (!claims) return fail(claims.error());
+        claims_ = *std::move(claims);
+        return true;
+    }
+
     bool start_agent() {
         std::vector<std::string> argv{(context_.program_directory / "aliquot-agent").native(),
                                       "--root",
@@ -226,6 +242,10 @@ private:
                                       "json"};
         if (!host_->config_path().empty()) {
             argv.insert(argv.end(), {"--config-file", host_->config_path()});
+        }
+        if (claims_) {
+            argv.insert(argv.end(), {"--dra", "auto", "--cluster", "on", "--kubeconfig",
+                                     claims_->kubeconfig(), "--node-name", node_name_});
         }
         agent_ = std::make_unique<cluster::AgentRun>(std::move(argv), host_->agent_environment(),
                                                      host_->logs() / "agent.log");
@@ -296,6 +316,9 @@ private:
     bool shows_on_out_;
     cluster::LiveView view_;
     std::vector<cluster::Workload> workloads_;
+    std::vector<document::Value> claim_objects_;
+    std::string node_name_;                          // of a node with claims
+    std::unique_ptr<cluster::ClaimsOfNode> claims_;  // until the cluster has it
     sharing::Config config_;
     std::unique_ptr<cluster::Host> host_;
     std::unique_ptr<sim::Kubelet> kubelet_;

@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 constexpr auto kSettleTime = 700ms;  // a container that runs this long is called running
 constexpr unsigned kMaxRefusals = 5;
 constexpr auto kFirstRetry = 500ms;
-constexpr auto kFirstJobRetry = 1000ms;
 
 std::string uid_of(std::size_t number) {
     std::array<char, 40> text{};
@@ -50,11 +49,13 @@ sim::ContainerRequest request_of(const Container& container) {
 
 }  // namespace
 
-Cluster::Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes, sharing::Offer offer,
+Cluster::Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes,
+                 std::unique_ptr<ClaimsOfNode> claims, sharing::Offer offer,
                  gpu::Inventory inventory, Labels labels, std::vector<Workload> workloads)
     : host_(host),
       kubelet_(kubelet),
       processes_(processes),
+      claims_(std::move(claims)),
       offer_(std::move(offer)),
       inventory_(std::move(inventory)),
       labels_(std::move(labels)),
@@ -106,7 +107,9 @@ void Cluster::tick(TimePoint now) {
 
 void Cluster::look_at_node(TimePoint now) {
     resources_ = kubelet_.resources();
-    if (!ready_) {
+    if (!ready_ && claims_) {
+        ready_ = claims_->is_ready(kubelet_);
+    } else if (!ready_) {
         ready_ = std::ranges::all_of(offer_.resources, [&](const sharing::Resource& resource) {
             const auto found = resources_.find(resource.name);
             return found != resources_.end() && found->second.connected &&
@@ -146,11 +149,13 @@ void Cluster::schedule(TimePoint now) {
             pod->reason = "waiting for the agent to register its devices";
             continue;
         }
-        std::string why = why_pending(pod->workload->pod, node_view());
+        const PodTemplate& wanted = pod->workload->pod;
+        std::string why =
+            why_pending(claims_ ? claims_->without_claimed(wanted) : wanted, node_view());
         pod->blocked = !why.empty();
         if (pod->blocked) {
             pod->reason = std::move(why);
-        } else {
+        } else if (give_claims(*pod, now)) {
             admit(*pod, now);
             resources_ = kubelet_.resources();
         }
@@ -158,13 +163,14 @@ void Cluster::schedule(TimePoint now) {
 }
 
 void Cluster::admit(Pod& pod, TimePoint now) {
+    const PodTemplate& wanted =
+        claims_ ? claims_->without_claimed(pod.workload->pod) : pod.workload->pod;
     sim::PodRequest request{.uid = pod.identity.uid,
                             .pod_namespace = pod.identity.pod_namespace,
                             .name = pod.identity.name};
-    std::ranges::transform(pod.workload->pod.init_containers,
-                           std::back_inserter(request.init_containers), request_of);
-    std::ranges::transform(pod.workload->pod.containers, std::back_inserter(request.containers),
+    std::ranges::transform(wanted.init_containers, std::back_inserter(request.init_containers),
                            request_of);
+    std::ranges::transform(wanted.containers, std::back_inserter(request.containers), request_of);
     const auto grants = kubelet_.admit(request);
     if (!grants) {
         refuse(pod, "UnexpectedAdmissionError: " + grants.error().message, now);
@@ -172,8 +178,7 @@ void Cluster::admit(Pod& pod, TimePoint now) {
     }
     auto started = start(pod, *grants);
     if (!started) {
-        kubelet_.remove(pod.identity.uid);
-        pod.devices.clear();
+        take_devices(pod);
         refuse(pod, "CreateContainerError: " + started.error().message, now);
     }
 }
@@ -218,7 +223,13 @@ Result<Done> Cluster::start(Pod& pod, const std::vector<sim::ContainerGrant>& gr
         const bool init = i < wanted.init_containers.size();
         const Container& container =
             init ? wanted.init_containers[i] : wanted.containers[i - wanted.init_containers.size()];
-        auto plan = plan_of(pod, container, grants[i].grant);
+        grant::Grant grant = grants[i].grant;
+        const auto claimed = pod.claimed.names.find(container.name);
+        if (claimed != pod.claimed.names.end()) {
+            grant.cdi_devices.insert(grant.cdi_devices.end(), claimed->second.begin(),
+                                     claimed->second.end());
+        }
+        auto plan = plan_of(pod, container, grant);
         if (!plan) return std::move(plan).error();
         if (plan->argv.empty()) {
             notes_.push_back(pod.identity.name + ": container " + container.name +
@@ -273,50 +284,7 @@ void Cluster::show_processes(TimePoint now) {
 void Cluster::finish(Pod& pod, Phase phase, std::string reason) {
     pod.phase = phase;
     pod.reason = std::move(reason);
-    kubelet_.remove(pod.identity.uid);
-    pod.devices.clear();
-}
-
-void Cluster::run_job(Job& job, TimePoint now) {
-    if (job.over) return;
-    const Workload& workload = *job.workload;
-    unsigned active = 0;
-    unsigned succeeded = 0;
-    unsigned failures = 0;
-    for (const Pod* const pod : job.pods) {
-        if (pod->phase == Phase::kSucceeded) ++succeeded;
-        if (pod->phase == Phase::kFailed) ++failures;
-        if (pod->is_finished()) continue;
-        ++active;
-        if (pod->run) failures += pod->run->restarts();
-    }
-    const bool failed_again = failures > job.failures;
-    job.failures = failures;
-    if (failures > workload.backoff_limit) {
-        give_up(job);
-        return;
-    }
-    job.over = succeeded >= workload.replicas;
-    for (Pod* const pod : job.pods) pod->replaced |= pod->phase == Phase::kFailed;
-    const unsigned wanted = std::min(workload.parallelism, workload.replicas - succeeded);
-    for (; !job.over && active < wanted; ++active) {
-        Pod& pod = add_pod(workload, workload.replicas > 1);
-        job.pods.push_back(&pod);
-        if (!failed_again) continue;
-        constexpr unsigned kMostDoublings = 5;
-        pod.not_before = now + kFirstJobRetry * (1U << std::min(failures - 1, kMostDoublings));
-        pod.reason = "tried again after " + std::to_string(failures) + " failures";
-    }
-}
-
-void Cluster::give_up(Job& job) {
-    job.over = true;
-    for (Pod* const pod : job.pods) {
-        if (pod->phase == Phase::kFailed) pod->replaced = false;
-        if (pod->is_finished()) continue;
-        if (pod->run) pod->run->stop(1000ms);
-        finish(*pod, Phase::kFailed, "BackoffLimitExceeded: " + pod->reason);
-    }
+    take_devices(pod);
 }
 
 void Cluster::stop(std::chrono::milliseconds grace) {
@@ -360,6 +328,12 @@ PodRow Cluster::row_of(const Pod& pod) const {
                .share_text = std::move(words.share),
                .reason = pod.reason,
                .log = pod.log};
+    if (!pod.claimed.devices.empty()) {
+        row.gpus = pod.claimed.gpus;
+        row.devices = pod.claimed.devices;
+        row.gpu_text = gpu_text(row.gpus, inventory_);
+        row.share_text = pod.claimed.text;
+    }
     if (pod.is_finished()) row.share_text = "-";  // given back
     for (const auto& held : pod.granted_devices) {
         row.devices.insert(row.devices.end(), held.second.begin(), held.second.end());
@@ -381,6 +355,9 @@ Snapshot Cluster::snapshot() const {
         for (const auto& held : pod->devices) {
             for (const std::string& id : held.second) ++used[std::string(gpu::device_of(id))];
         }
+        if (!pod->claimed.names.empty()) {
+            for (const std::string& uuid : pod->claimed.gpus) ++used[uuid];
+        }
         snapshot.pods.push_back(row_of(*pod));
     }
     for (const gpu::Gpu& gpu : inventory_.gpus) {
@@ -391,8 +368,9 @@ Snapshot Cluster::snapshot() const {
                                  .memory_bytes = gpu.memory_bytes,
                                  .healthy = healthy,
                                  .problem = healthy ? "" : gpu.health.reason,
-                                 .shares_total = shares_of(gpu.uuid, offer_),
-                                 .shares_used = shares_used(gpu, used)});
+                                 .shares_total = claims_ ? 0 : shares_of(gpu.uuid, offer_),
+                                 .shares_used = shares_used(gpu, used),
+                                 .by_claims = claims_ != nullptr});
     }
     return snapshot;
 }

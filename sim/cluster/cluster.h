@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sharing/offer.h"
+#include "sim/cluster/claims_of_node.h"
 #include "sim/cluster/host.h"
 #include "sim/cluster/pod_processes.h"
 #include "sim/cluster/pod_run.h"
@@ -26,7 +27,8 @@ struct Pod {
     std::string reason;
     HeldDevices devices;  // that it holds now
     HeldDevices granted_devices;
-    Environment granted;  // what Allocate returned, over its containers
+    ClaimedDevices claimed;  // what it has, or had, by claims
+    Environment granted;     // what Allocate returned, over its containers
     std::unique_ptr<PodRun> run;
     std::string log;
     unsigned refusals = 0;  // UnexpectedAdmissionError and the like
@@ -43,8 +45,10 @@ struct Pod {
 class Cluster {
 public:
     /// host, kubelet, processes   must outlive the cluster
-    Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes, sharing::Offer offer,
-            gpu::Inventory inventory, Labels labels, std::vector<Workload> workloads);
+    /// claims                     of a node whose GPUs are handed out by claims; null: by the device plugin
+    Cluster(Host& host, sim::Kubelet& kubelet, PodProcesses& processes,
+            std::unique_ptr<ClaimsOfNode> claims, sharing::Offer offer, gpu::Inventory inventory,
+            Labels labels, std::vector<Workload> workloads);
 
     /// Does all that can be done now.
     void tick(TimePoint now);
@@ -77,7 +81,9 @@ private:
     [[nodiscard]] NodeView node_view() const;
     void schedule(TimePoint now);
     void admit(Pod& pod, TimePoint now);
+    bool give_claims(Pod& pod, TimePoint now);
     void refuse(Pod& pod, const std::string& why, TimePoint now);
+    void take_devices(Pod& pod);
     Result<Done> start(Pod& pod, const std::vector<sim::ContainerGrant>& grants);
     Result<ContainerPlan> plan_of(const Pod& pod, const Container& container,
                                   const grant::Grant& grant);
@@ -91,6 +97,7 @@ private:
     Host& host_;
     sim::Kubelet& kubelet_;
     PodProcesses& processes_;
+    std::unique_ptr<ClaimsOfNode> claims_;
     sharing::Offer offer_;
     gpu::Inventory inventory_;
     Labels labels_;

@@ -51,8 +51,9 @@ Result<std::vector<cdi::Spec>> read_specs(const os::Root& root) {
 }
 
 /// What a container with the guard's mounts finds by them, as variables: no mount is made here.
-void guard_by_variables(const os::Root& root, const grant::Grant& grant, Environment& environment) {
-    for (const grant::Grant::Mount& mount : grant.mounts) {
+void guard_by_variables(const os::Root& root, const std::vector<grant::Grant::Mount>& mounts,
+                        Environment& environment) {
+    for (const grant::Grant::Mount& mount : mounts) {
         const std::filesystem::path host = root.resolve(mount.host_path);
         if (mount.container_path == abi::kGuardDirectory) {
             environment["ALIQUOT_GUARD_CONFIG"] = host / abi::kConfigFile;
@@ -90,7 +91,9 @@ public:
                     found = true;
                     apply(spec.edits, Nodes::kCount);
                     // A MIG device comes with its GPU's file; the container sees the device alone.
-                    apply(device.edits, see_mig(device.name) ? Nodes::kPass : Nodes::kCount);
+                    // The name of a claim's device ends with a dot and the uuid.
+                    const std::string uuid = device.name.substr(device.name.rfind('.') + 1);
+                    apply(device.edits, see_mig(uuid) ? Nodes::kPass : Nodes::kCount);
                 }
             }
             if (!found) {
@@ -109,6 +112,9 @@ public:
             }
         }
     }
+
+    /// Of the CDI files.
+    [[nodiscard]] const std::vector<grant::Grant::Mount>& mounts() const { return mounts_; }
 
     Injection take() {
         for (const gpu::Gpu& gpu : inventory_.gpus) {
@@ -143,6 +149,10 @@ private:
             const std::size_t equals = entry.find('=');
             injection_.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
         }
+        for (const cdi::Mount& mount : edits.mounts) {
+            mounts_.push_back(
+                {.container_path = mount.container_path, .host_path = mount.host_path});
+        }
         if (nodes == Nodes::kPass) return;
         for (const cdi::DeviceNode& node : edits.device_nodes) {
             if (const gpu::Gpu* const gpu = gpu_of_node(node.path, inventory_)) {
@@ -154,6 +164,7 @@ private:
     const gpu::Inventory& inventory_;
     std::set<unsigned> seen_;  // by index, so that the order is the driver's
     std::set<std::pair<unsigned, unsigned>> seen_mig_;  // GPU and MIG device
+    std::vector<grant::Grant::Mount> mounts_;
     Injection injection_;
 };
 
@@ -187,7 +198,8 @@ Result<Injection> inject(const os::Root& root, const grant::Grant& grant,
             injection.environment[name] = root.resolve(mount.host_path).native();
         }
     }
-    guard_by_variables(root, grant, injection.environment);
+    guard_by_variables(root, runtime.mounts(), injection.environment);
+    guard_by_variables(root, grant.mounts, injection.environment);
     return injection;
 }
 

@@ -102,6 +102,9 @@ std::string health_text(const GpuRow& gpu) {
 }
 
 std::string use_text(const GpuRow& gpu) {
+    if (gpu.by_claims) {
+        return std::to_string(gpu.shares_used) + (gpu.shares_used == 1 ? " claim" : " claims");
+    }
     return std::to_string(gpu.shares_used) + " of " + std::to_string(gpu.shares_total);
 }
 

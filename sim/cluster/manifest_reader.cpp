@@ -7,6 +7,9 @@
 
 #include "base/nearest_word.h"
 #include "base/sentence.h"
+#include "claims/validation.h"
+#include "document/build.h"
+#include "document/path.h"
 #include "document/yaml.h"
 #include "sim/cluster/configuration.h"
 #include "sim/cluster/controller.h"
@@ -32,6 +35,8 @@ constexpr auto kWorkloads =
 
 constexpr auto kWorkloadKinds = std::to_array<std::string_view>(
     {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "List"});
+
+constexpr std::string_view kDeviceApi = "resource.k8s.io/v1";
 
 class ManifestReader {
 public:
@@ -107,6 +112,10 @@ private:
                 kind == "Secret" ? ConfigurationKind::kSecret : ConfigurationKind::kConfigMap);
             return;
         }
+        if (kind == "DeviceClass" || kind == "ResourceClaim" || kind == "ResourceClaimTemplate") {
+            read_claim_object(object, node, kind);
+            return;
+        }
         const std::string_view near = nearest_word(kind, kWorkloadKinds);
         const std::string api_version = object.text("apiVersion");
         // PodGroup of scheduling.k8s.io is near to Pod, and not meant.
@@ -117,6 +126,29 @@ private:
         }
         report_.note(object.mark_of("kind"),
                      kind + " " + name_of(object) + "is accepted and has no effect here");
+    }
+
+    void read_claim_object(ObjectReader& object, const Value& node, const std::string& kind) {
+        const std::string version = object.text("apiVersion");
+        if (version != kDeviceApi) {
+            object.complain("apiVersion", "'" + version + "' has no kind " + kind + " here; use '" +
+                                              std::string(kDeviceApi) + "'");
+            return;
+        }
+        static const Value kNone = document::make_mapping();
+        const bool is_template = kind == "ResourceClaimTemplate";
+        const std::string path = is_template ? "spec.spec" : "spec";
+        const Value* const spec = document::at_path(node, path);
+        const auto found = kind == "DeviceClass"
+                               ? claims::class_problems(spec == nullptr ? kNone : *spec)
+                               : claims::claim_problems(spec == nullptr ? kNone : *spec, path);
+        for (const claims::Problem& one : found) {
+            std::string message = one.field + ": " + one.message;
+            if (one.message.empty()) message = one.field + ": is missing or wrong";
+            if (!one.value.empty()) message += ", found " + one.value;
+            report_.problem(one.mark.line == 0 ? node.mark : one.mark, message);
+        }
+        result_.claim_objects.push_back(node);
     }
 
     /// "helm.sh/hook: test": what `helm test` runs, and `helm install` does not.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "document/value.h"
 #include "sim/cluster/workload.h"
 
 namespace aliquot::sim::cluster {
@@ -16,12 +17,14 @@ struct ManifestText {
 
 struct Manifests {
     std::vector<Workload> workloads;  // in the order of the texts
-    std::vector<Remark> problems;     // any: nothing should be started
-    std::vector<Remark> notes;        // what was accepted and has no effect here
+    /// DeviceClasses, ResourceClaims and ResourceClaimTemplates, as they stand there.
+    std::vector<document::Value> claim_objects;
+    std::vector<Remark> problems;  // any: nothing should be started
+    std::vector<Remark> notes;     // what was accepted and has no effect here
 };
 
-/// Reads Kubernetes manifests: Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job and List,
-/// several documents to a text. What their variables take from ConfigMaps and Secrets is put in. Other
+/// Reads Kubernetes manifests: Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, DeviceClass,
+/// ResourceClaim, ResourceClaimTemplate and List, several documents to a text. What their variables take from ConfigMaps and Secrets is put in. Other
 /// kinds and the test hooks of Helm charts get a note. What the API server would refuse is a problem.
 /// Never throws.
 ///

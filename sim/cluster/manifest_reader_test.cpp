@@ -11,6 +11,8 @@
 #include <map>
 #include <sstream>
 
+#include "document/path.h"
+
 namespace aliquot::sim::cluster {
 namespace {
 
@@ -53,6 +55,9 @@ void print(std::ostream& out, const char* role, const Container& container) {
     for (const auto& device : container.devices) {
         out << " device=" << device.first << ":" << device.second;
     }
+    for (const ContainerClaim& claim : container.claims) {
+        out << " claim=" << claim.name << (claim.request.empty() ? "" : "/") << claim.request;
+    }
     out << "\n";
 }
 
@@ -62,6 +67,10 @@ std::string to_text(const Manifests& manifests) {
         out << "problem " << cluster::to_text(problem) << "\n";
     for (const Remark& note : manifests.notes) out << "note " << cluster::to_text(note) << "\n";
     if (!manifests.problems.empty()) return out.str();
+    for (const document::Value& object : manifests.claim_objects) {
+        out << "claim-object " << document::text_at(object, "kind") << " "
+            << document::text_at(object, "metadata.name") << "\n";
+    }
     for (const Workload& workload : manifests.workloads) {
         out << kind_name(workload.kind) << " " << workload.pod_namespace << "/" << workload.name
             << " replicas=" << workload.replicas
@@ -71,6 +80,10 @@ std::string to_text(const Manifests& manifests) {
                 << " backoffLimit=" << workload.backoff_limit;
         }
         out << "\n";
+        for (const PodClaim& claim : workload.pod.claims) {
+            out << "  claim " << claim.name << (claim.claim.empty() ? " template=" : " claim=")
+                << claim.claim << claim.claim_template << "\n";
+        }
         for (const Container& each : workload.pod.init_containers) print(out, "init", each);
         for (const Container& each : workload.pod.containers) print(out, "container", each);
     }

@@ -82,6 +82,8 @@ constexpr auto kContainerFields = std::to_array<std::string_view>({"args",
                                                                    "volumeMounts",
                                                                    "workingDir"});
 
+constexpr auto kPodClaimFields =
+    std::to_array<std::string_view>({"name", "resourceClaimName", "resourceClaimTemplateName"});
 constexpr auto kEnvFields = std::to_array<std::string_view>({"name", "value", "valueFrom"});
 constexpr auto kValueFromFields = std::to_array<std::string_view>(
     {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"});
@@ -105,6 +107,7 @@ public:
         PodTemplate pod;
         if (spec_.has("restartPolicy")) pod.restart_policy = restart_policy();
         read_volumes();
+        read_claims(pod);
         if (spec_.list("containers").empty()) spec_.complain("containers", "is missing or empty");
         pod.init_containers = containers("initContainers");
         pod.containers = containers("containers");
@@ -139,6 +142,25 @@ private:
         }
     }
 
+    void read_claims(PodTemplate& pod) {
+        const auto nodes = spec_.list("resourceClaims");
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            ObjectReader object(report_, nodes[i], indexed("resourceClaims", i), kPodClaimFields);
+            PodClaim claim{.name = object.required_text("name"),
+                           .claim = object.text("resourceClaimName"),
+                           .claim_template = object.text("resourceClaimTemplateName")};
+            if (claim.claim.empty() == claim.claim_template.empty()) {
+                object.complain("",
+                                "must have exactly one of resourceClaimName and "
+                                "resourceClaimTemplateName");
+            }
+            if (!claim.name.empty() && !claims_.insert(claim.name).second) {
+                object.complain("name", "there are two claims '" + claim.name + "'");
+            }
+            pod.claims.push_back(std::move(claim));
+        }
+    }
+
     std::vector<Container> containers(std::string_view key) {
         std::vector<Container> result;
         const auto nodes = spec_.list(key);
@@ -164,6 +186,7 @@ private:
         container.args = object.texts("args");
         container.variables = read_variables(object);
         container.devices = read_devices(object);
+        container.claims = read_container_claims(object, claims_);
         for (const Value& node : object.list("volumeMounts")) {
             ObjectReader mount(report_, node, object.path_of("volumeMounts"), kMountFields);
             const std::string name = mount.required_text("name");
@@ -301,6 +324,7 @@ private:
     ObjectReader spec_;
     std::set<std::string> volumes_;
     std::set<std::string> names_;  // of containers
+    std::set<std::string> claims_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace {
 using document::Value;
 
 constexpr auto kResourceFields = std::to_array<std::string_view>({"claims", "limits", "requests"});
+constexpr auto kClaimFields = std::to_array<std::string_view>({"name", "request"});
 constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kMaxDevices = 100'000;
 
@@ -78,6 +79,28 @@ void check_requests(ObjectReader& resources, const Amounts& requests, const Amou
 }
 
 }  // namespace
+
+std::vector<ContainerClaim> read_container_claims(ObjectReader& container,
+                                                  const std::set<std::string>& of_pod) {
+    std::vector<ContainerClaim> claims;
+    const Value* const node = container.mapping("resources");
+    if (node == nullptr) return claims;
+    ObjectReader resources(container.report(), *node, container.path_of("resources"), {});
+    const auto nodes = resources.list("claims");
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        ObjectReader object(container.report(), nodes[i],
+                            resources.path_of("claims") + "[" + std::to_string(i) + "]",
+                            kClaimFields);
+        ContainerClaim claim{.name = object.required_text("name"),
+                             .request = object.text("request")};
+        if (!claim.name.empty() && !of_pod.contains(claim.name)) {
+            object.complain("name",
+                            "there is no claim '" + claim.name + "' in this pod's resourceClaims");
+        }
+        claims.push_back(std::move(claim));
+    }
+    return claims;
+}
 
 std::map<std::string, unsigned> read_devices(ObjectReader& container) {
     std::map<std::string, unsigned> devices;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "gpu/replica_id.h"
 #include "k8s/memory_amount.h"
 
@@ -102,6 +103,24 @@ DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& o
         words.share = std::to_string(held.size()) +
                       (held.begin()->second.gpu->mig ? " devices, " : " GPUs, ") + words.share;
     return words;
+}
+
+std::string gpu_text(const std::vector<std::string>& uuids, const gpu::Inventory& inventory) {
+    std::vector<std::string> indices;
+    std::set<std::string> models;
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        const auto named = [&](const gpu::Uuid& uuid) {
+            return std::ranges::find(uuids, uuid.text) != uuids.end();
+        };
+        if (named(gpu.uuid)) indices.push_back(std::to_string(gpu.index));
+        for (const gpu::MigDevice& device : gpu.mig_devices) {
+            if (named(device.uuid))
+                indices.push_back(std::to_string(gpu.index) + ":" + std::to_string(device.index));
+        }
+        if (!indices.empty()) models.insert(gpu.model);
+    }
+    if (indices.empty()) return "-";
+    return join(indices, ", ") + (models.size() == 1 ? " " + *models.begin() : "");
 }
 
 unsigned shares_of(const gpu::Uuid& gpu, const sharing::Offer& offer) {

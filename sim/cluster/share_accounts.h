@@ -20,6 +20,9 @@ struct DeviceWords {
     std::string gpu;                // "0 NVIDIA A2", "0, 1 NVIDIA A100-SXM4-40GB"; "-": none
     std::string share;              // "1 of 2, 7Gi", "whole", "2 GPUs"; "-": none
 };
+/// "0 NVIDIA A2", "0, 1 NVIDIA A2" of GPUs and MIG devices by their uuids.
+std::string gpu_text(const std::vector<std::string>& uuids, const gpu::Inventory& inventory);
+
 DeviceWords describe_devices(const HeldDevices& devices, const sharing::Offer& offer);
 
 /// How many devices are made of one GPU.

@@ -21,6 +21,7 @@ struct GpuRow {
     std::string problem;  // why it is not, when known
     unsigned shares_total = 0;
     unsigned shares_used = 0;
+    bool by_claims = false;  // shares_used: pods with a claim; there is no total
     friend bool operator==(const GpuRow&, const GpuRow&) = default;
 };
 

@@ -12,6 +12,14 @@ using Json = nlohmann::ordered_json;
 using document::Value;
 
 Json to_object(const GpuRow& gpu) {
+    if (gpu.by_claims) {
+        return {{"index", gpu.index},
+                {"uuid", gpu.uuid},
+                {"model", gpu.model},
+                {"memoryBytes", gpu.memory_bytes},
+                {"health", gpu.healthy ? "Healthy" : "Unhealthy"},
+                {"claims", gpu.shares_used}};
+    }
     return {{"index", gpu.index},
             {"uuid", gpu.uuid},
             {"model", gpu.model},

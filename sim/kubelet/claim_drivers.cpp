@@ -174,7 +174,36 @@ Result<Done> ClaimDrivers::unprepare(const std::string& pod) {
     }
     const std::lock_guard lock(guard_);
     for (const std::string& uid : ended) claims_.erase(uid);
+    uses_.erase(pod);
     return Done{};
+}
+
+void ClaimDrivers::use(const std::string& pod, Uses uses) {
+    const std::lock_guard lock(guard_);
+    uses_.insert_or_assign(pod, std::move(uses));
+}
+
+void ClaimDrivers::add_to(std::vector<PodHoldings>& pods) const {
+    const std::lock_guard lock(guard_);
+    for (const auto& [uid, uses] : uses_) {
+        auto pod = std::ranges::find_if(pods, [&](const PodHoldings& one) {
+            return one.pod_namespace == uses.pod_namespace && one.name == uses.pod;
+        });
+        if (pod == pods.end()) {
+            pods.push_back(
+                {.pod_namespace = uses.pod_namespace, .name = uses.pod, .containers = {}});
+            pod = std::prev(pods.end());
+        }
+        for (const auto& [name, claims] : uses.containers) {
+            auto container =
+                std::ranges::find(pod->containers, name, &PodHoldings::Container::name);
+            if (container == pod->containers.end()) {
+                pod->containers.push_back({.name = name, .devices = {}, .claims = {}});
+                container = std::prev(pod->containers.end());
+            }
+            container->claims = claims;
+        }
+    }
 }
 
 Result<Done> ClaimDrivers::unprepare_with(const std::string& driver,

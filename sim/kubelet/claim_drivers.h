@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "sim/kubelet/claim_plugin.h"
 #include "sim/kubelet/pod_claims.h"
+#include "sim/kubelet/pod_resources_server.h"
 
 namespace aliquot::sim {
 
@@ -34,6 +35,16 @@ public:
     Result<std::vector<PreparedDevice>> prepare(const std::string& pod,
                                                 const std::vector<ClaimReference>& claims);
     Result<Done> unprepare(const std::string& pod);
+
+    /// Which containers of a pod have what; until it is unprepared.
+    struct Uses {
+        std::string pod_namespace;
+        std::string pod;
+        std::map<std::string, std::vector<ClaimUse>> containers;
+    };
+    void use(const std::string& pod, Uses uses);
+    /// Adds what the containers of these pods have by claims.
+    void add_to(std::vector<PodHoldings>& pods) const;
     [[nodiscard]] std::vector<std::string> drivers() const;
 
 private:
@@ -57,6 +68,7 @@ private:
     Plugins plugins_;
     std::map<std::string, ClaimPlugin::Version> versions_;  // validated, by driver
     std::map<std::string, Claim> claims_;                   // by uid
+    std::map<std::string, Uses> uses_;                      // by the uid of the pod
 };
 
 }  // namespace aliquot::sim

@@ -62,7 +62,12 @@ private:
         if (auto made = root_.make_directories(parent_of(pod_socket), 0750); !made) return made;
         auto pod_resources = PodResourcesServer::listen(
             root_.resolve(pod_socket).string(),
-            {.pods = [this] { return devices.pod_holdings(); },
+            {.pods =
+                 [this] {
+                     auto pods = devices.pod_holdings();
+                     claims.add_to(pods);
+                     return pods;
+                 },
              .allocatable = [this] { return devices.allocatable_devices(); }},
             {.qps = options_.pod_resources_qps, .burst = options_.pod_resources_burst},
             options_.seed);
@@ -168,6 +173,12 @@ std::map<std::string, std::string> Kubelet::holders() const {
 Result<std::vector<PreparedDevice>> Kubelet::prepare_claims(
     const std::string& uid, const std::vector<ClaimReference>& claims) {
     return implementation_->claims.prepare(uid, claims);
+}
+void Kubelet::use_claims(const PodRequest& pod,
+                         std::map<std::string, std::vector<ClaimUse>> containers) {
+    implementation_->claims.use(
+        pod.uid,
+        {.pod_namespace = pod.pod_namespace, .pod = pod.name, .containers = std::move(containers)});
 }
 Result<Done> Kubelet::unprepare_claims(const std::string& uid) {
     return implementation_->claims.unprepare(uid);

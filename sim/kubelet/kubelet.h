@@ -114,6 +114,8 @@ public:
     /// errors   kUnavailable: a driver is not registered or refused, in kubelet's words; asked again later
     Result<std::vector<PreparedDevice>> prepare_claims(const std::string& uid,
                                                        const std::vector<ClaimReference>& claims);
+    /// Which containers of a prepared pod have what: PodResources tells it until the pod's claims are unprepared.
+    void use_claims(const PodRequest& pod, std::map<std::string, std::vector<ClaimUse>> containers);
     /// After the last container of a pod: unprepares those that no other pod uses. An error: again later.
     Result<Done> unprepare_claims(const std::string& uid);
     /// The drivers of claims that are registered, sorted.

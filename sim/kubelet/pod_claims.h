@@ -25,4 +25,11 @@ struct PreparedDevice {
     std::vector<std::string> cdi_devices;
 };
 
+/// What a container has of one claim.
+struct ClaimUse {
+    std::string claim_namespace;
+    std::string claim;
+    std::vector<PreparedDevice> devices;
+};
+
 }  // namespace aliquot::sim

@@ -106,6 +106,20 @@ private:
             auto& entry = *to.add_containers();
             entry.set_name(container.name);
             fill(std::move(container.devices), *entry.mutable_devices());
+            for (const ClaimUse& use : container.claims) fill(use, *entry.add_dynamic_resources());
+        }
+    }
+
+    static void fill(const ClaimUse& use, v1::DynamicResource& to) {
+        to.set_claim_namespace(use.claim_namespace);
+        to.set_claim_name(use.claim);
+        for (const PreparedDevice& device : use.devices) {
+            auto& entry = *to.add_claim_resources();
+            entry.set_driver_name(device.driver);
+            entry.set_pool_name(device.pool);
+            entry.set_device_name(device.device);
+            for (const std::string& id : device.cdi_devices) entry.add_cdi_devices()->set_name(id);
+            if (!device.share.empty()) entry.set_share_id(device.share);
         }
     }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sim/kubelet/pod_claims.h"
 
 namespace aliquot::sim {
 
@@ -21,6 +22,7 @@ struct PodHoldings {
     struct Container {
         std::string name;
         std::vector<HeldDevice> devices;
+        std::vector<ClaimUse> claims;
     };
     std::string pod_namespace;
     std::string name;

@@ -183,6 +183,10 @@ struct CardPlan {
 /// services   0: as many as suit
 CardPlan plan_card(const catalog::GpuModel& model, unsigned services, bool guard);
 
+/// ResourceClaimTemplates, one for each workload: what its pods ask for where aliquot-agent serves claims
+/// (consumable mode; MIG devices as they are cut). Empty: nothing needs a GPU.
+std::string claim_templates(const Plan& plan);
+
 /// The answer as a value, for JSON and YAML.
 document::Value to_node(const Plan& plan, const Request& request);
 

@@ -102,6 +102,17 @@ void print_files(Context& context, const plan::Plan& made, const std::string& fo
     }
 }
 
+void print_claims(Context& context, const plan::Plan& made) {
+    const std::string text = plan::claim_templates(made);
+    if (text.empty()) {
+        return fail(context, kFindings, "nothing of the plan needs a GPU: " + made.recommendation);
+    }
+    context.out
+        << "# For nodes whose agent runs with --dra. A pod names one by spec.resourceClaims: "
+           "docs/guide/dra.md\n"
+        << text;
+}
+
 void make(Context& context, const PlanOptions& words) {
     if (!words.undo.directory.empty()) return undo_plan(context, words.undo);
     const auto request = gather_request(words);
@@ -131,6 +142,7 @@ void make(Context& context, const PlanOptions& words) {
         print_files(context, made, words.format);
         return;
     }
+    if (words.format == "dra") return print_claims(context, made);
     if (words.format == "text" || words.format == "table") {
         context.out << to_text(made, *request);
         if (after) {
@@ -235,9 +247,10 @@ void add_plan_command(command_line::Command& program, Context& context) {
     add_svg_flag(*command, words->svg, "the GPUs and their shares as a picture");
     command
         ->add_option("-o,--output", words->format,
-                     "Output format; aliquot, nvidia: the configuration itself",
-                     "FORMAT (text, json, yaml, aliquot, nvidia)")
-        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia"});
+                     "Output format; aliquot, nvidia: the configuration itself; dra: "
+                     "ResourceClaimTemplates for its pods",
+                     "FORMAT (text, json, yaml, aliquot, nvidia, dra)")
+        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia", "dra"});
     add_undo(*command, *words);
     command->callback([words, &context] { make(context, *words); });
 }

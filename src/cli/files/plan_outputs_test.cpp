@@ -61,6 +61,7 @@ protected:
         const Outcome planned = run_words(std::move(words));
         EXPECT_LE(planned.code, kFindings) << planned.out;
         if (planned.out.empty()) return {};
+        if (std::string_view(format) == "dra") return file("claims.yaml", planned.out, claims_);
         const bool ours = std::string_view(format) == "aliquot";
         return file(ours ? "sharing.yaml" : "nvidia.yaml", planned.out, ours ? ours_ : theirs_);
     }
@@ -72,6 +73,7 @@ protected:
     }
     os::TemporaryDirectory ours_;
     os::TemporaryDirectory theirs_;
+    os::TemporaryDirectory claims_;
 };
 
 TEST_P(PlanOutputs, AreAcceptedByTheirReaders) {
@@ -93,6 +95,9 @@ TEST_P(PlanOutputs, AreAcceptedByTheirReaders) {
         EXPECT_EQ(other.out.find("warning"), std::string::npos) << other.out;
         const Outcome linted = run_words({"lint", "--fail-on", "warning", ours, theirs});
         EXPECT_EQ(linted.code, kOk) << linted.out;
+        const std::string claims = plan(gpu, workloads, "dra");
+        const Outcome asked = run_words({"lint", "--fail-on", "warning", claims});
+        EXPECT_EQ(asked.code, kOk) << asked.out;
     }
 }
 

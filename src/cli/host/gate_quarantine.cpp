@@ -8,6 +8,7 @@
 #include "command_line/command.h"
 #include "document/build.h"
 #include "document/json.h"
+#include "document/path.h"
 #include "k8s/memory_amount.h"
 #include "kube_client/event_recorder.h"
 
@@ -23,16 +24,44 @@ bool sees_host_pids() {
     return std::filesystem::read_symlink("/proc/self/ns/pid", problem) == kInitial;
 }
 
-/// One taint, merged with those that the node has.
-bool patch_taints(Context& context, const kube_client::Connection& connection,
-                  const GateOptions& words, const document::Value& taint) {
-    const std::string patch = document::to_json_line(document::make_mapping(
-        {{"spec", document::make_mapping({{"taints", std::vector{taint}}})}}));
-    const auto patched = connection.api->patch(
-        kube_client::resources::nodes(), {"", words.quarantine}, patch,
-        {.kind = kube_client::PatchKind::kStrategic, .write = {.call = call_of(words.cluster)}});
-    if (!patched) fail(context, patched.failure());
-    return patched.ok();
+/// Adds our taint or takes it away. The API server keeps taints as one list, so the others are written again as they were
+/// read, unless somebody has changed the node meanwhile: then it is read anew.
+bool set_taint(Context& context, const kube_client::Connection& connection,
+               const GateOptions& words, bool is_wanted) {
+    constexpr int kTries = 5;
+    const kube_client::ObjectKey key{"", words.quarantine};
+    for (int i = 0; i < kTries; ++i) {
+        const auto node =
+            connection.api->get(kube_client::resources::nodes(), key, call_of(words.cluster));
+        if (!node) return fail(context, node.failure()), false;
+        const auto read = document::parse_json(node->json);
+        if (!read) return fail(context, kCouldNotRun, read.error().message), false;
+        document::Value taints = document::make_sequence();
+        bool is_there = false;
+        for (const document::Value& one : document::items_at(*read, {"spec", "taints"})) {
+            const bool ours = document::text_at(one, {"key"}) == kGateTaint;
+            is_there = is_there || ours;
+            if (!ours) taints.items.push_back(one);
+        }
+        if (is_there == is_wanted) return true;
+        if (is_wanted) {
+            taints.items.push_back(document::make_mapping(
+                {{"key", kGateTaint}, {"value", "dirty"}, {"effect", "NoSchedule"}}));
+        }
+        const auto patched = connection.api->patch(
+            kube_client::resources::nodes(), key,
+            document::to_json_line(document::make_mapping(
+                {{"metadata",
+                  document::make_mapping({{"resourceVersion", node->resource_version}})},
+                 {"spec", document::make_mapping({{"taints", taints}})}})),
+            {.write = {.call = call_of(words.cluster)}});
+        if (patched) return true;
+        if (!patched.failure().is(kube_client::Reason::kConflict)) {
+            return fail(context, patched.failure()), false;
+        }
+    }
+    fail(context, kCouldNotRun, "node " + words.quarantine + " changes all the time; try again");
+    return false;
 }
 
 }  // namespace
@@ -74,11 +103,7 @@ bool quarantine(Context& context, const GateOptions& words,
                 const std::vector<gate::Leftover>& leftovers) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return false;
-    if (!patch_taints(context, *connection, words,
-                      document::make_mapping(
-                          {{"key", kGateTaint}, {"value", "dirty"}, {"effect", "NoSchedule"}}))) {
-        return false;
-    }
+    if (!set_taint(context, *connection, words, true)) return false;
     constexpr std::size_t kNoteBytes = 900;
     const std::string note = listed(leftovers, &gate::Leftover::message, "; ") +
                              "; when it is clean again: kubectl taint node " + words.quarantine +
@@ -99,10 +124,7 @@ bool quarantine(Context& context, const GateOptions& words,
 bool end_quarantine(Context& context, const GateOptions& words) {
     const auto connection = connect_cluster(context, words.cluster);
     if (!connection) return false;
-    if (!patch_taints(context, *connection, words,
-                      document::make_mapping({{"$patch", "delete"}, {"key", kGateTaint}}))) {
-        return false;
-    }
+    if (!set_taint(context, *connection, words, false)) return false;
     context.err << "aliquot: node " << words.quarantine << " is clean again\n";
     return true;
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "document/build.h"
 #include "document/json.h"
+#include "document/path.h"
 #include "sim/cluster/device_classes.h"
 
 namespace aliquot::sim::cluster {
@@ -19,6 +20,14 @@ Result<Done> apply_text(sim::ApiServer& api, std::string_view text) {
     auto applied = api.apply(text);
     if (!applied) return std::move(applied).error();
     return Done{};
+}
+
+/// Under `up` every namespace is there.
+void make_namespace(sim::ApiServer& api, const std::string& name) {
+    if (name.empty() || api.request("GET", "/api/v1/namespaces/" + name).status == 200) return;
+    (void)api.request("POST", "/api/v1/namespaces",
+                      document::to_json_line(document::make_mapping(
+                          {{"metadata", document::make_mapping({{"name", name}})}})));
 }
 
 /// Whether a container has this prepared device.
@@ -62,6 +71,7 @@ Result<std::unique_ptr<ClaimsOfNode>> ClaimsOfNode::start(
         return Error{ErrorCode::kInvalidInput, "node " + node + ": " + made.body};
     if (auto done = apply_text(**api, kDeviceClasses); !done) return done.error();
     for (const document::Value& object : objects) {
+        make_namespace(**api, document::text_at(object, "metadata.namespace"));
         if (auto done = apply_text(**api, document::to_json_line(object)); !done)
             return done.error();
     }
@@ -94,6 +104,7 @@ bool ClaimsOfNode::uses_claims(const PodTemplate& pod) { return served(pod).by_c
 
 Result<ClaimedDevices> ClaimsOfNode::give(sim::Kubelet& kubelet, const PodIdentity& pod,
                                           const PodTemplate& wanted) {
+    make_namespace(*api_, pod.pod_namespace);
     const auto bound = control_.bind(pod.pod_namespace, pod.name, wanted);
     if (!bound) return bound.error();
     std::vector<sim::ClaimReference> references;

@@ -17,6 +17,12 @@ constexpr auto kClaimFields = std::to_array<std::string_view>({"name", "request"
 constexpr std::int64_t kMilli = 1000;
 constexpr std::int64_t kMaxDevices = 100'000;
 
+/// Of a device class, or an extended one: devices are counted.
+bool is_counted(std::string_view name) {
+    return k8s::is_extended_resource(name) ||
+           name.starts_with("deviceclass.resource.kubernetes.io/");
+}
+
 bool is_native(std::string_view name) {
     return name == "cpu" || name == "memory" || name == "ephemeral-storage" ||
            name.starts_with("hugepages-");
@@ -33,7 +39,7 @@ Amounts read_amounts(ObjectReader& resources, std::string_view key) {
     for (const auto& entry : node->entries) {
         const std::string& name = entry.first.scalar;
         const Value& value = entry.second;
-        if (!is_native(name) && !k8s::is_extended_resource(name)) {
+        if (!is_native(name) && !is_counted(name)) {
             object.complain(name,
                             "is not a resource: cpu, memory, ephemeral-storage, hugepages-* "
                             "or an extended one such as nvidia.com/gpu");
@@ -46,8 +52,7 @@ Amounts read_amounts(ObjectReader& resources, std::string_view key) {
                 name, "found " + describe(value) + ", expected an amount such as 500m, 2 or 4Gi");
             continue;
         }
-        if (k8s::is_extended_resource(name) &&
-            (*amount % kMilli != 0 || *amount > kMaxDevices * kMilli)) {
+        if (is_counted(name) && (*amount % kMilli != 0 || *amount > kMaxDevices * kMilli)) {
             object.complain(name, "'" + value.scalar +
                                       "' must be a whole number: devices cannot be "
                                       "split by a request; to share a GPU, share it in the node's "
@@ -65,7 +70,7 @@ void check_requests(ObjectReader& resources, const Amounts& requests, const Amou
     ObjectReader object(resources.report(), *node, resources.path_of("requests"), {});
     for (const auto& request : requests) {
         const auto limit = limits.find(request.first);
-        if (k8s::is_extended_resource(request.first)) {
+        if (is_counted(request.first)) {
             if (limit == limits.end()) {
                 object.complain(request.first, "there must be a limit too: move it to limits");
             } else if (limit->second != request.second) {
@@ -113,7 +118,7 @@ std::map<std::string, unsigned> read_devices(ObjectReader& container) {
     check_requests(resources, requests, limits);
     for (const auto& limit : limits) {
         const auto count = static_cast<unsigned>(limit.second / kMilli);
-        if (k8s::is_extended_resource(limit.first) && count > 0) devices[limit.first] = count;
+        if (is_counted(limit.first) && count > 0) devices[limit.first] = count;
     }
     return devices;
 }

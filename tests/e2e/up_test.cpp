@@ -1,113 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `aliquot up` as a user runs it: the built programs, the examples, a simulated node.
-#include <gmock/gmock.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
 
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
-#include "os/exchange.h"
-#include "os/spawner.h"
-#include "os/temporary_directory.h"
 #include "sim/node/node.h"
+#include "tests/e2e/up_run.h"
 
 namespace aliquot {
 namespace {
-
-namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-using nlohmann::json;
-using testing::HasSubstr;
-
-constexpr auto kPatience = 100s;  // for a machine that is busy with other things
-
-std::string read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool eventually(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (std::chrono::steady_clock::now() < end) {
-        if (holds()) return true;
-        std::this_thread::sleep_for(10ms);
-    }
-    return false;
-}
-
-fs::path example(const std::string& name) {
-    return fs::path(ALIQUOT_SOURCE_DIR) / "examples" / name;
-}
-
-struct Ran {
-    int code = -1;
-    std::string out;
-    std::string err;
-};
-
-class UpTest : public testing::Test {
-protected:
-    void SetUp() override {
-        fs::create_directories(tmp());
-        fs::create_directories(state());
-    }
-    /// Whatever happened, `up` leaves nothing in TMPDIR.
-    void TearDown() override { EXPECT_TRUE(fs::is_empty(tmp())) << "left in TMPDIR"; }
-
-    fs::path tmp() const { return directory_.path() / "t"; }
-    fs::path state() const { return directory_.path() / "state"; }
-    fs::path file(const std::string& name, const std::string& text) const {
-        std::ofstream(directory_.path() / name) << text;
-        return directory_.path() / name;
-    }
-
-    os::Command command(const std::vector<std::string>& arguments) const {
-        os::Command command;
-        command.argv = {"sh", "-c", "exec \"$0\" \"$@\" >out 2>err",
-                        fs::path(ALIQUOT_BIN_DIR) / "aliquot", "up"};
-        command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-        command.environment = os::current_environment();
-        command.environment["TMPDIR"] = tmp().native();
-        command.working_directory = directory_.path().native();
-        return command;
-    }
-    os::Process start(const std::vector<std::string>& arguments) const {
-        auto process = os::Process::start(command(arguments));
-        EXPECT_TRUE(process) << process.error().message;
-        return *std::move(process);
-    }
-    Ran run(const std::vector<std::string>& arguments) const {
-        os::Process process = start(arguments);
-        const auto exit = process.wait(std::chrono::milliseconds(kPatience));
-        EXPECT_TRUE(exit) << "did not end";
-        return {.code = exit ? exit->code : -1,
-                .out = read(directory_.path() / "out"),
-                .err = read(directory_.path() / "err")};
-    }
-    /// The state as JSON of an example that must settle.
-    json once(const std::string& name, std::vector<std::string> gpus) const {
-        std::vector<std::string> arguments;
-        for (std::string& gpu : gpus) {
-            arguments.emplace_back("--gpu");
-            arguments.push_back(std::move(gpu));
-        }
-        arguments.insert(arguments.end(), {"--config", example(name) / "config.yaml", example(name),
-                                           "--once", "-o", "json", "--state", state()});
-        const Ran ran = run(arguments);
-        EXPECT_EQ(ran.code, 0) << ran.err;
-        return json::parse(ran.out, nullptr, false);
-    }
-    std::string log_of(const std::string& pod, const std::string& container) const {
-        return read(state() / "logs" / ("default_" + pod + "_" + container + ".log"));
-    }
-
-    os::TemporaryDirectory directory_;
-};
 
 TEST_F(UpTest, LetsTwoServicesShareAnA2AndSaysWhyTheThirdWaits) {
     const json state = once("a2-tts-stt", {"a2"});
@@ -313,84 +214,6 @@ TEST_F(UpTest, StartsAKilledAgentAgainAndDisturbsNobody) {
     ASSERT_TRUE(exit);
     EXPECT_EQ(exit->code, 130);
     EXPECT_TRUE(processes_with(root).empty());
-}
-
-/// Of an agent's state, the tenants of its first GPU that have this name; with processes only.
-json tenants_with_processes(const json& state, const std::string& pod) {
-    json found = json::array();
-    if (!state.is_object() || !state.contains("gpus") || state["gpus"].empty()) return found;
-    for (const json& part : state["gpus"][0]["parts"]) {
-        for (const json& tenant : part["tenants"]) {
-            if (tenant.value("pod", "") == pod && !tenant["processes"].empty())
-                found.push_back(tenant);
-        }
-    }
-    return found;
-}
-
-TEST_F(UpTest, GivesPartsOfAGpuByClaimsAndSaysWhyTheLastWaits) {
-    const fs::path folder = example("a2-claims");
-    const Ran ran =
-        run({"--gpu", "a2", folder.native(), "--once", "-o", "json", "--state", state().native()});
-    ASSERT_EQ(ran.code, 0) << ran.err << read(state() / "logs/agent.log");
-    const json state = json::parse(ran.out);
-    ASSERT_EQ(state["gpus"].size(), 1U);
-    EXPECT_EQ(state["gpus"][0]["claims"], 3);
-    ASSERT_EQ(state["pods"].size(), 4U);
-    std::map<std::string, unsigned> phases;
-    for (const json& pod : state["pods"]) {
-        ++phases[pod["phase"].get<std::string>()];
-        if (pod["phase"] == "Running") {
-            EXPECT_EQ(pod["gpus"], json::array({state["gpus"][0]["uuid"]}));
-            EXPECT_EQ(pod["devices"].size(), 1U);
-        } else {
-            EXPECT_THAT(pod["reason"].get<std::string>(), HasSubstr("cannot allocate all claims"));
-            EXPECT_THAT(pod["reason"].get<std::string>(), HasSubstr("capacity "));
-        }
-    }
-    EXPECT_EQ(phases, (std::map<std::string, unsigned>{{"Running", 3}, {"Pending", 1}}));
-    EXPECT_THAT(log_of("speech", "speech"), HasSubstr("GPU 0: NVIDIA A2"));
-    EXPECT_THAT(log_of("speech", "speech"), HasSubstr("holds 3Gi"));
-}
-
-// What kube-scheduler booked is what the container gets: the guard refuses the rest, and top tells the limit.
-TEST_F(UpTest, HoldsAClaimToItsMemoryAndTopTellsIt) {
-    const auto pod = [](const std::string& name, const std::string& memory) {
-        return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
-               "}\nspec:\n  restartPolicy: Never\n"
-               "  resourceClaims: [{name: gpu, resourceClaimTemplateName: share}]\n"
-               "  containers:\n  - name: main\n    image: i:1\n"
-               "    command: [aliquot-cuda-sample, --memory, " +
-               memory + ", --hold]\n    resources: {claims: [{name: gpu}]}\n";
-    };
-    const fs::path manifest = file(
-        "pods.yaml",
-        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: share}\n"
-        "spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.aliquot.dev,"
-        " capacity: {requests: {memory: 3Gi, compute: \"25\"}}}}]}}}\n" +
-            pod("within", "2Gi") + pod("beyond", "4Gi"));
-    os::Process up = start({"--gpu", "a2", manifest, "--state", state()});
-    const auto ask = [&]() -> json {
-        const auto answer =
-            os::exchange({.argv = {fs::path(ALIQUOT_BIN_DIR) / "aliquot", "top", "--once", "-o",
-                                   "json", "--agent", "unix:" + (state() / "agent.sock").native()},
-                          .environment = os::current_environment()},
-                         "", {.deadline = 60s});
-        return answer ? json::parse(answer->output, nullptr, false) : json();
-    };
-    json seen;
-    EXPECT_TRUE(eventually([&] {
-        seen = ask();
-        const auto tenants = tenants_with_processes(seen, "within");
-        return tenants.size() == 1 && tenants[0].value("memoryLimitBytes", 0LL) == 3LL << 30U;
-    })) << seen.dump(1)
-        << read(directory_.path() / "err");
-    EXPECT_TRUE(eventually([&] {
-        return read(directory_.path() / "out").find("beyond: Failed") != std::string::npos;
-    })) << read(directory_.path() / "out");
-    EXPECT_THAT(log_of("beyond", "main"), HasSubstr("out of memory"));
-    up.signal(SIGINT);
-    ASSERT_TRUE(up.wait(std::chrono::milliseconds(kPatience)));
 }
 
 TEST_F(UpTest, TellsWhichPodTheChildOfACommandBelongsTo) {

@@ -10,38 +10,38 @@
 namespace aliquot::plan {
 namespace {
 
-constexpr double kStepMib = 256;  // in which the driver gives memory away
+constexpr double kClaimStepMib = 256;  // in which the driver gives memory away
 
 /// Down to a step, so that all shares of a GPU fit; but no less than is needed.
-std::string memory_text(const Share& share) {
-    double mib = std::floor(share.memory_mib / kStepMib) * kStepMib;
-    if (mib < share.need_mib) mib = std::ceil(share.need_mib / kStepMib) * kStepMib;
-    return decimal_text(std::max(mib, kStepMib), 0) + "Mi";
+std::string claim_memory(const Share& share) {
+    double mib = std::floor(share.memory_mib / kClaimStepMib) * kClaimStepMib;
+    if (mib < share.need_mib) mib = std::ceil(share.need_mib / kClaimStepMib) * kClaimStepMib;
+    return decimal_text(std::max(mib, kClaimStepMib), 0) + "Mi";
 }
 
-std::string selector(const std::string& expression) {
+std::string selector_lines(const std::string& expression) {
     return "          selectors:\n          - cel:\n              expression: >-\n               "
            " " +
            expression + "\n";
 }
 
 /// What a request says of the devices it wants.
-std::string request_of(const Share& share) {
+std::string claim_request(const Share& share) {
     const std::string attributes = "device.attributes[\"gpu.aliquot.dev\"].";
     if (share.mode == Mode::kMig) {
         return "          deviceClassName: mig.aliquot.dev\n" +
-               selector(attributes + "profile == \"" + share.profile + "\"");
+               selector_lines(attributes + "profile == \"" + share.profile + "\"");
     }
     std::string text = "          deviceClassName: gpu.aliquot.dev\n";
     if (share.mode == Mode::kExclusive || share.mode == Mode::kSerial) {
         if (share.need_mib <= 0) return text;
-        return text +
-               selector(attributes + "memoryMiB >= " + decimal_text(std::ceil(share.need_mib), 0));
+        return text + selector_lines(attributes +
+                                     "memoryMiB >= " + decimal_text(std::ceil(share.need_mib), 0));
     }
     // Without a limit of its own it gets what is left.
     const unsigned percent = share.mode == Mode::kTimeSlicing ? 0 : share.compute_percent;
     return text + "          capacity:\n            requests:\n              memory: " +
-           memory_text(share) + "\n              compute: \"" + std::to_string(percent) + "\"\n";
+           claim_memory(share) + "\n              compute: \"" + std::to_string(percent) + "\"\n";
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ std::string claim_templates(const Plan& plan) {
                 (object.empty() ? "gpu" : object) +
                 "\nspec:\n  spec:\n    devices:\n      requests:\n      - name: gpu\n"
                 "        exactly:\n" +
-                request_of(*one.share);
+                claim_request(*one.share);
         const unsigned gpus = one.gpus.begin()->second;
         if (gpus > 1) text += "          count: " + std::to_string(gpus) + "\n";
     }

@@ -328,7 +328,10 @@ Result<Done> ClusterCosts::listen(const PageOptions& agents) {
     auto listening =
         http::Server::listen(*std::move(server), [this, local](const http::Request& request) {
             if (!local) {
-                if (auto refused = gate_.refuse(request)) return *std::move(refused);
+                page::Pass pass = gate_.admit(request);
+                if (pass.refusal) return *std::move(pass.refusal);
+                // Costs are of all namespaces.
+                if (!pass.only.empty()) return http::Response{.status = 403, .body = "forbidden\n"};
             }
             return accounts_->answer(request);
         });

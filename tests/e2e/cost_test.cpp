@@ -92,13 +92,13 @@ TEST_F(CostTest, ASpentBudgetHoldsWhatIsNew) {
 }
 
 TEST_F(CostTest, SaysWhatAJobWouldCostBeforeItRuns) {
-    const auto told = run({"cost", "forecast", "--gpu", "2", "--time", "2h", "--", "true"});
+    const auto told = run({"job", "forecast", "--gpu", "2", "--time", "2h", "--", "true"});
     EXPECT_EQ(told.exit.code, 0);
     EXPECT_THAT(told.output, HasSubstr(" EUR by its time limit"));
     const auto submitted = run({"job", "submit", "--time", "1h", "--name", "again", "--", "true"});
     EXPECT_THAT(submitted.output, HasSubstr("aliquot: cost: at most"));
     EXPECT_EQ(run({"job", "wait", "1"}).exit.code, 0);
-    EXPECT_THAT(run({"cost", "forecast", "--name", "again", "--", "true"}).output,
+    EXPECT_THAT(run({"job", "forecast", "--name", "again", "--", "true"}).output,
                 HasSubstr("1 earlier run"));
 }
 

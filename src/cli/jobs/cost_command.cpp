@@ -11,9 +11,6 @@
 #include "command_line/command.h"
 #include "cost/report.h"
 #include "cost_store/question.h"
-#include "document/json.h"
-#include "document/path.h"
-#include "jobs/read.h"
 
 namespace aliquot::cli {
 namespace {
@@ -72,42 +69,6 @@ void tell(Context& context, const CostOptions& words) {
     context.out << *text;
 }
 
-struct ForecastOptions {
-    JobWords words;
-    JobClient client;
-    std::string format = "table";
-};
-
-void foretell(Context& context, const ForecastOptions& options) {
-    const auto request = request_of(options.words);
-    if (!request) return failed(context, request.error());
-    const auto answer =
-        options.client.ask("POST", "/v1/cost/forecast",
-                           document::to_json_line(to_document(*request, jobs::Secrets::kTell)));
-    if (!answer) return failed(context, answer.error());
-    const auto value = document::parse_json(answer->body);
-    if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");
-    if (options.format != "table") return print_document(context, *value, options.format);
-    const std::string sentence = document::text_at(*value, {"sentence"});
-    context.out << (sentence.empty() ? "nobody knows what this machine costs; start aliquot serve "
-                                       "with --prices or --machine-type"
-                                     : sentence)
-                << '\n';
-}
-
-void add_forecast(command_line::Command& cost, Context& context) {
-    command_line::Command* command =
-        cost.add_subcommand("forecast", "What a job would cost here, before it is submitted");
-    const auto options = std::make_shared<ForecastOptions>();
-    add_job_words(*command, options->words);
-    command
-        ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
-    add_server_flag(*command, options->client);
-    command->footer("aliquot cost forecast --gpu 2 --time 4h -- python3 train.py");
-    command->callback([options, &context] { foretell(context, *options); });
-}
-
 }  // namespace
 
 void add_cost_command(command_line::Command& program, Context& context) {
@@ -132,18 +93,11 @@ void add_cost_command(command_line::Command& program, Context& context) {
     command->add_option("--prices", words->prices,
                         "With --store: currency, budgets and CO2e of this price file", "FILE");
     add_server_flag(*command, words->client);
-    add_forecast(*command, context);
-    command->require_subcommand(0, 1);
     command->footer(
         "aliquot cost --by queue --since 7d\naliquot cost --by job -o wide\n"
         "aliquot cost --store postgresql://reports@db/aliquot --by namespace --since 2026-11-01 "
         "-o csv");
-    command->callback([words, command, &context] {
-        for (const auto* below : command->commands()) {
-            if (&command->deepest() == below) return;
-        }
-        tell(context, *words);
-    });
+    command->callback([words, &context] { tell(context, *words); });
 }
 
 }  // namespace aliquot::cli

@@ -7,6 +7,7 @@ namespace aliquot::cli {
 
 // The commands below `aliquot job`.
 void add_job_template(command_line::Command& job, Context& context);
+void add_job_forecast(command_line::Command& job, Context& context);
 void add_job_submit(command_line::Command& job, Context& context);
 void add_job_list(command_line::Command& job, Context& context);
 void add_job_show(command_line::Command& job, Context& context);

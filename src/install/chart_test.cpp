@@ -194,6 +194,7 @@ std::vector<Pair> pairs() {
                  "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
                  "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
                  "placement=true,placementPreemption=true,pools=true,jobs=true"}});
+    all.push_back({.name = "claims", .values = {.dra = "auto"}, .set = {"dra=auto"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     all.push_back({.name = "pools", .values = {.pools = true}, .set = {"pools=true"}});
     Values little{.webhook = false, .network_policy = false, .own_node_policy = false};

@@ -9,6 +9,7 @@ namespace aliquot::install {
 extern const std::string_view kNamespaceTemplate;
 extern const std::string_view kAgentAccessTemplate;
 extern const std::string_view kConfigTemplate;
+extern const std::string_view kClaimsTemplate;
 extern const std::string_view kAgentTemplate;
 extern const std::string_view kControllerTemplate;
 extern const std::string_view kMetricsTemplate;

@@ -91,6 +91,17 @@ std::string or_else(const std::string& own, std::string_view other) {
     return own.empty() ? std::string(other) : own;
 }
 
+std::map<std::string, std::vector<std::string>, std::less<>> lists_of(const Values& values) {
+    std::map<std::string, std::string> config = values.config;
+    if (config.empty()) config["default"] = "version: v1\n";
+    return {{"config", mapping_lines(config)},
+            {"mig_config_text", mapping_lines({{"config.yaml", values.mig_config.value_or("")}})},
+            {"node_selector", mapping_lines(values.node_selector)},
+            {"tolerations", toleration_lines(tolerations_of(values))},
+            {"api_servers", address_lines(values.api_server_cidrs)},
+            {"agent_args", text_list_lines(values.agent_args)}};
+}
+
 }  // namespace
 
 Meaning meaning_of(const Values& values) {
@@ -104,6 +115,7 @@ Meaning meaning_of(const Values& values) {
         {"nodefeature", values.labels == "nodefeature"},
         {"own_node_policy", values.own_node_policy},
         {"mig_config", values.mig_config.has_value()},
+        {"dra", values.dra != "off"},
         {"runtime_class", !values.runtime_class.empty()},
         {"driver_elsewhere", values.driver_root != "/"},
         {"default_config", !values.default_config.empty()},
@@ -147,19 +159,12 @@ Meaning meaning_of(const Values& values) {
         {"node_taint_key", key_of(values.node_taint)},
         {"unhealthy_taint", values.unhealthy_taint},
         {"mig_drain", values.mig_drain},
+        {"dra", values.dra},
         {"controller_replicas", std::to_string(values.controller_replicas)},
         {"webhook_client_ca", values.webhook_client_ca},
         {"webhook_client_names", join(values.webhook_client_names, ",")},
         {"metrics_namespace", values.metrics_namespace}};
-    std::map<std::string, std::string> config = values.config;
-    if (config.empty()) config["default"] = "version: v1\n";
-    made.lists = {
-        {"config", mapping_lines(config)},
-        {"mig_config_text", mapping_lines({{"config.yaml", values.mig_config.value_or("")}})},
-        {"node_selector", mapping_lines(values.node_selector)},
-        {"tolerations", toleration_lines(tolerations_of(values))},
-        {"api_servers", address_lines(values.api_server_cidrs)},
-        {"agent_args", text_list_lines(values.agent_args)}};
+    made.lists = lists_of(values);
     return made;
 }
 
@@ -174,6 +179,7 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
              "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
              ".Capabilities.KubeVersion.Version)"},
             {"mig_config", ".Values.mig.config"},
+            {"dra", "ne .Values.dra \"off\""},
             {"runtime_class", ".Values.agent.runtimeClassName"},
             {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
             {"default_config", ".Values.defaultConfig"},
@@ -236,6 +242,7 @@ const HelmWords& helm_words() {
                   {"node_taint_key", "include \"aliquot.taintKey\" .Values.taint"},
                   {"unhealthy_taint", ".Values.unhealthyTaint"},
                   {"mig_drain", ".Values.mig.drain"},
+                  {"dra", ".Values.dra"},
                   {"controller_replicas", ".Values.controller.replicas"},
                   {"webhook_client_ca", ".Values.controller.clientCA"},
                   {"webhook_client_names", "join \",\" .Values.controller.clientNames"},

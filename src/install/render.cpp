@@ -53,10 +53,11 @@ struct Template {
 };
 
 // In the order of application.
-const std::array<Template, 8>& templates() {
-    static const std::array<Template, 8> kAll{Template{"namespace.yaml", kNamespaceTemplate},
+const std::array<Template, 9>& templates() {
+    static const std::array<Template, 9> kAll{Template{"namespace.yaml", kNamespaceTemplate},
                                               Template{"agent-access.yaml", kAgentAccessTemplate},
                                               Template{"config.yaml", kConfigTemplate},
+                                              Template{"claims.yaml", kClaimsTemplate},
                                               Template{"network.yaml", kNetworkTemplate},
                                               Template{"agent.yaml", kAgentTemplate},
                                               Template{"metrics.yaml", kMetricsTemplate},

@@ -265,6 +265,46 @@ TEST(Render, PoolsComeWithTheirDefinitionAndTheRightsToTendThem) {
     EXPECT_TRUE(runs.contains("\"--pools\""));
 }
 
+TEST(Render, ClaimsBringClassesRightsAndSocketsOfTheSamePathOnBothSides) {
+    const Values values{.profile = Profile::kMicrok8s, .dra = "auto"};
+    const auto all = render(values);
+    for (const auto& [kind, name] : std::vector<std::pair<std::string, std::string>>{
+             {"DeviceClass", "gpu.aliquot.dev"},
+             {"DeviceClass", "mig.aliquot.dev"},
+             {"ClusterRole", "aliquot-agent-claims"},
+             {"ClusterRoleBinding", "aliquot-agent-claims"},
+             {"ValidatingAdmissionPolicy", "aliquot-agent-own-slices"},
+             {"ValidatingAdmissionPolicyBinding", "aliquot-agent-own-slices"}}) {
+        EXPECT_NE(find(all, kind, name), nullptr) << kind << ' ' << name;
+        EXPECT_EQ(find(render({}), kind, name), nullptr) << kind << ' ' << name;
+    }
+    const std::string root = "/var/snap/microk8s/common/var/lib/kubelet";
+    const Value agent = object(values, "DaemonSet", "aliquot-agent");
+    const std::string text = to_json(*find(all, "DaemonSet", "aliquot-agent"));
+    EXPECT_TRUE(text.contains("--dra=auto"));
+    EXPECT_TRUE(text.contains("--plugins-registry=" + root + "/plugins_registry"));
+    std::map<std::string, std::string> mounted;
+    for (const Value& one : at(agent, "spec.template.spec.containers.0.volumeMounts")->items)
+        mounted[text_at(one, "name")] = text_at(one, "mountPath");
+    unsigned same = 0;
+    for (const Value& one : at(agent, "spec.template.spec.volumes")->items) {
+        const std::string name = text_at(one, "name");
+        if (!name.starts_with("plugins")) continue;
+        EXPECT_EQ(text_at(one, "hostPath.path"), mounted[name]);
+        ++same;
+    }
+    EXPECT_EQ(same, 2U);
+    EXPECT_FALSE(check({.dra = "yes"}));
+    // Those that are applied by hand are the same.
+    const auto by_hand = split_manifests(text_of(kDeploy / "dra/device-classes.yaml"));
+    ASSERT_TRUE(by_hand);
+    for (const Manifest& one : *by_hand) {
+        const Value ours = node_of(*find(all, one.kind, one.name));
+        EXPECT_EQ(document::to_json(*at(ours, "spec")),
+                  document::to_json(*at(node_of(one), "spec")));
+    }
+}
+
 TEST(Render, TheCleanUpPodRunsOnceOnItsNode) {
     const Manifest pod = clean_up_pod({.image = "registry.example/aliquot:1"}, "gpu-1.example");
     EXPECT_EQ(pod.title(), "Pod aliquot-system/aliquot-clean-up-gpu-1.example");

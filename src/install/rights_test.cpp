@@ -19,6 +19,7 @@ Values all_options() {
             .mig = true,
             .mig_drain = "evict",
             .labels = "nodefeature",
+            .dra = "auto",
             .placement = true,
             .placement_preemption = true,
             .pools = true,

@@ -38,6 +38,7 @@ constexpr std::array kKinds{
     Kind{"policy/v1", "PodDisruptionBudget"},
     Kind{"v1", "Service"},
     Kind{"networking.k8s.io/v1", "NetworkPolicy"},
+    Kind{"resource.k8s.io/v1", "DeviceClass"},
     Kind{"v1", "ResourceQuota"},
     Kind{"v1", "ConfigMap"},
     Kind{"v1", "Secret"},

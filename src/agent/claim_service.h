@@ -42,8 +42,8 @@ public:
     bool apply(const Settings& settings, const sharing::Offer& wanted,
                const std::set<gpu::Uuid>& elsewhere, const gpu::Inventory& inventory);
 
-    /// GPUs that claims hold, with the first claim of each.
-    [[nodiscard]] std::map<gpu::Uuid, std::string> held() { return keeper_.held(); }
+    /// GPUs that claims hold, with the first claim of each. An error: nobody knows, so nothing new may be offered.
+    [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held() { return keeper_.held(); }
 
     /// Whether an agent before us has left prepared claims, which must be unprepared even if none are served.
     static bool has_left(const os::Root& root);

@@ -116,10 +116,22 @@ Result<sharing::Offer> NodeLoop::decide(const gpu::Inventory& inventory) {
     return offer;
 }
 
+std::optional<std::map<gpu::Uuid, std::string>> NodeLoop::held_by_claims() {
+    auto held = parts_.claims->held();
+    if (held) {
+        held_ = *std::move(held);
+    } else {
+        log::warning("dra.held_unknown", {{"why", held.error().message}});
+    }
+    return held_;
+}
+
 bool NodeLoop::reconcile() {
     gpu::Inventory inventory = offerable(*seen_.value);
     if (parts_.claims != nullptr && !serves_claims()) {
-        inventory = without_claimed(std::move(inventory), parts_.claims->held());
+        const auto held = held_by_claims();
+        if (!held) return false;
+        inventory = without_claimed(std::move(inventory), *held);
     }
     const auto wanted = decide(inventory);
     if (!wanted) return false;
@@ -143,7 +155,10 @@ bool NodeLoop::reconcile() {
         elsewhere.insert(round->closing.begin(), round->closing.end());
         done = parts_.claims->apply(settings, *wanted, elsewhere, inventory) && done;
         // What a claim holds is offered once it does not.
-        if (!serves_claims() && !parts_.claims->held().empty()) done = false;
+        if (!serves_claims()) {
+            const auto still = held_by_claims();
+            if (!still || !still->empty()) done = false;
+        }
     }
     rollout_.finish(offer);
     const sharing::Offer& labelled = serves_claims() ? *wanted : offer;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "agent/claim_service.h"
@@ -70,6 +72,9 @@ private:
     [[nodiscard]] bool serves_claims() const {
         return parts_.claims != nullptr && parts_.claims->serves();
     }
+    /// As last known: while claims are only unprepared that can only be too much. Empty: not known yet, and so nothing
+    /// may be offered.
+    std::optional<std::map<gpu::Uuid, std::string>> held_by_claims();
     /// labelled   what the node's labels tell of: also what it hands out by claims
     void tell_cluster(const Settings& settings, const sharing::Rollout& round,
                       const sharing::Offer& labelled);
@@ -78,6 +83,7 @@ private:
     ConfigRollout rollout_;
     Latest<Observation>::Seen seen_;
     std::uint64_t mps_version_ = 0;
+    std::optional<std::map<gpu::Uuid, std::string>> held_;  // by claims, as last known
     std::vector<sharing::WaitingDevice> told_waiting_;
     std::string shortage_;     // of room for what pods with limits need; empty: there is room
     std::string driver_root_;  // that needs a restart to be another one

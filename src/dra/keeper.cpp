@@ -232,14 +232,17 @@ Result<Done> Keeper::undo(const std::string& uid) {
     return checkpoint_.erase(uid);
 }
 
-PreparedClaims Keeper::claims() {
+Result<PreparedClaims> Keeper::claims() {
     const auto lock = Lock::take(*this);
-    return lock ? checkpoint_.claims() : PreparedClaims{};
+    if (!lock) return lock.error();
+    return checkpoint_.claims();
 }
 
-std::map<gpu::Uuid, std::string> Keeper::held() {
+Result<std::map<gpu::Uuid, std::string>> Keeper::held() {
+    const auto known = claims();
+    if (!known) return known.error();
     std::map<gpu::Uuid, std::string> held;
-    for (const auto& [uid, claim] : claims()) {
+    for (const auto& [uid, claim] : *known) {
         for (const PreparedDevice& device : claim.devices) {
             if (!device.admin) held.emplace(gpu::Uuid{device.gpu}, to_text(claim.claim));
         }

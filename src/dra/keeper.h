@@ -65,9 +65,10 @@ public:
     /// An unknown claim is success.
     Result<Done> unprepare(const ClaimName& claim);
 
-    [[nodiscard]] PreparedClaims claims();
-    /// GPUs that claims hold, not by adminAccess, with the first claim of each.
-    [[nodiscard]] std::map<gpu::Uuid, std::string> held();
+    /// errors   kUnavailable: another instance holds the lock, or it cannot be opened: nobody knows
+    [[nodiscard]] Result<PreparedClaims> claims();
+    /// GPUs that claims hold, not by adminAccess, with the first claim of each. errors   as claims()
+    [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held();
 
 private:
     class Lock;

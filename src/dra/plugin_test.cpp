@@ -98,7 +98,7 @@ TEST_F(DraPlugin, PreparesByV1) {
                     .ok());
     EXPECT_EQ(undone.claims_size(), 2);
     EXPECT_EQ(undone.claims().at("uid-none").error(), "");
-    EXPECT_TRUE(keeper->claims().empty());
+    EXPECT_TRUE(keeper->claims()->empty());
 }
 
 TEST_F(DraPlugin, PreparesByV1Beta1) {

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "document/build.h"
 #include "document/json.h"
+#include "job_server/answers.h"
 #include "job_server/view.h"
 #include "jobs/read.h"
 
@@ -29,63 +30,6 @@ using http::Response;
 constexpr std::size_t kMostListed = 1'000;
 constexpr std::size_t kUsualList = 500;
 constexpr std::size_t kMostKey = 200;
-constexpr const char* kJson = "application/json";
-
-Response answer(int status, const Value& value) {
-    return {.status = status, .content_type = kJson, .body = document::to_json_line(value) + "\n"};
-}
-
-int status_of(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalidInput:
-            return 422;
-        case ErrorCode::kNotFound:
-            return 404;
-        case ErrorCode::kConflict:
-            return 409;
-        case ErrorCode::kPermission:
-            return 403;
-        case ErrorCode::kUnavailable:
-            return 503;
-        case ErrorCode::kUnsupported:
-        case ErrorCode::kInternal:
-            break;
-    }
-    return 500;
-}
-
-std::string_view word_of(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalidInput:
-            return "invalid";
-        case ErrorCode::kNotFound:
-            return "not-found";
-        case ErrorCode::kConflict:
-            return "conflict";
-        case ErrorCode::kPermission:
-            return "forbidden";
-        case ErrorCode::kUnavailable:
-            return "unavailable";
-        case ErrorCode::kUnsupported:
-            return "unsupported";
-        case ErrorCode::kInternal:
-            break;
-    }
-    return "internal";
-}
-
-Response refusal(const Error& error) {
-    Response refused =
-        answer(status_of(error.code),
-               make_mapping({{"error", make_mapping({{"code", word_of(error.code)},
-                                                     {"message", error.message}})}}));
-    if (error.code == ErrorCode::kUnavailable) refused.headers.emplace_back("Retry-After", "5");
-    return refused;
-}
-
-Response refusal(ErrorCode code, std::string message) {
-    return refusal(Error{code, std::move(message)});
-}
 
 void tell_steps(Keeper& keeper, JobId id, std::size_t told, http::Stream& stream) {
     constexpr std::chrono::milliseconds kPause{200};
@@ -298,7 +242,7 @@ Response retry(const Question& of) { return told(of, of.keeper.retry(of.asker, o
 Response remove(const Question& of) {
     const auto removed = of.keeper.remove(of.asker, of.id);
     if (!removed) return refusal(removed.error());
-    return {.status = 204, .content_type = kJson, .body = ""};
+    return {.status = 204, .content_type = kJsonType, .body = ""};
 }
 
 Response health(const Question& of) {

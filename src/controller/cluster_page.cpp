@@ -118,6 +118,7 @@ page::Sight ClusterPage::look() {
     page::Sight sight;
     const Instant now = std::chrono::system_clock::now();
     sight.cluster.now = now;
+    costs_.add_to(sight);
     {
         const std::scoped_lock lock(mutex_);
         std::erase_if(nodes_,
@@ -162,12 +163,13 @@ page::Sight ClusterPage::look() {
 }
 
 Result<std::unique_ptr<ClusterPage>> ClusterPage::serve(const PageOptions& options,
-                                                        kube_client::Api& api) {
+                                                        kube_client::Api& api,
+                                                        page::CostLook costs) {
     auto server = server_of(options);
     if (!server) return std::move(server).error();
     auto gather = gathering(options);
     if (!gather) return std::move(gather).error();
-    std::unique_ptr<ClusterPage> made(new ClusterPage(api));
+    std::unique_ptr<ClusterPage> made(new ClusterPage(api, std::move(costs)));
     auto gatherer = scaling::Gatherer::make(
         *std::move(gather), [page = made.get()](const telemetry::Snapshot& snapshot, auto) {
             auto kept = std::make_shared<const telemetry::Snapshot>(snapshot);

@@ -12,6 +12,7 @@
 #include "controller/token_gate.h"
 #include "http/server.h"
 #include "kube_client/api.h"
+#include "page/cost_tables.h"
 #include "page/live.h"
 #include "scaling/gatherer.h"
 
@@ -40,9 +41,11 @@ Result<scaling::GatherOptions> gathering(const PageOptions& options);
 class ClusterPage {
 public:
     /// api      outlives the page
+    /// costs    for who may see all of the cluster
     /// errors   kInvalidInput: an address, an option; kConflict; kPermission: not on loopback and without TLS
     static Result<std::unique_ptr<ClusterPage>> serve(const PageOptions& options,
-                                                      kube_client::Api& api);
+                                                      kube_client::Api& api,
+                                                      page::CostLook costs = {{}, {}});
 
     [[nodiscard]] unsigned port() const { return server_->port(); }
 
@@ -52,11 +55,13 @@ private:
         std::shared_ptr<const telemetry::Snapshot> snapshot;
         Instant received;
     };
-    explicit ClusterPage(kube_client::Api& api) : api_(api), gate_(api) {}
+    ClusterPage(kube_client::Api& api, page::CostLook costs)
+        : api_(api), gate_(api), costs_(std::move(costs)) {}
     page::Sight look();
 
     kube_client::Api& api_;
     TokenGate gate_;
+    page::CostLook costs_;  // of the thread that looks
     std::mutex mutex_;
     std::map<std::string, Node> nodes_;  // under mutex_; by name
     std::unique_ptr<scaling::Gatherer> gatherer_;

@@ -260,7 +260,7 @@ Result<Done> Controller::Running::start() {
     }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {
-        auto page = ClusterPage::serve(options_.page, world_.api);
+        auto page = ClusterPage::serve(options_.page, world_.api, cost_look(costs_.get()));
         if (!page) return std::move(page).error().during("--page-listen");
         page_ = *std::move(page);
     }

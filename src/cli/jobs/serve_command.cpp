@@ -21,6 +21,7 @@
 #include "cli/jobs/serve_costs.h"
 #include "cli/jobs/serve_page.h"
 #include "command_line/command.h"
+#include "cost_store/question.h"
 #include "http/server.h"
 #include "job_server/attempt.h"
 #include "job_server/gang.h"
@@ -233,6 +234,19 @@ Result<std::unique_ptr<job_server::Costs>> costs_of(const ServeOptions& words,
     return costs;
 }
 
+/// What the page shows of them: by user, of seven days.
+page::CostLook cost_look(job_server::Costs* costs) {
+    if (costs == nullptr) return {{}, {}};
+    cost_store::Accounts& accounts = costs->accounts();
+    return {[&accounts]() -> Result<cost::Report> {
+                auto question = cost_store::question_of("user", "7d", "", accounts.now());
+                if (!question) return std::move(question).error();
+                question->with_savings = false;
+                return accounts.report(*question);
+            },
+            accounts.prices().currency};
+}
+
 void serve(Context& context, const ServeOptions& words) {
     if (!words.attempt.empty()) {
         context.exit_code = job_server::run_attempt(words.attempt);
@@ -263,7 +277,8 @@ void serve(Context& context, const ServeOptions& words) {
     if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
     ServedPage page;
     if (words.page != "off") {
-        auto served = serve_jobs_page(**keeper, words.page, words.page_web_config);
+        auto served =
+            serve_jobs_page(**keeper, words.page, words.page_web_config, cost_look(costs->get()));
         if (!served) {
             const Error error = std::move(served).error().during("--page");
             return fail(context, exit_code_of(error), error.message);

@@ -45,6 +45,8 @@ TEST_F(Tool, TellsTheHelpOfTheCommandThatWasNamedLast) {
     const Parsed parsed = program_.parse("gpu list --help");
     EXPECT_EQ(parsed.kind, Kind::kHelp);
     EXPECT_THAT(parsed.text, testing::HasSubstr("Usage: tool gpu list [OPTIONS] [NAME...]"));
+    EXPECT_THAT(parsed.text, testing::HasSubstr("--output FORMAT"));
+    EXPECT_THAT(parsed.text, testing::Not(testing::HasSubstr("--help VALUE"))) << "a flag";
     EXPECT_FALSE(ran_);
 }
 

@@ -71,7 +71,7 @@ private:
 
 std::string value_of(const CLI::Option& option) {
     if (!option.get_option_text().empty()) return option.get_option_text();
-    if (option.get_type_size() == 0) return {};
+    if (option.get_type_size() == 0 || option.get_expected_max() == 0) return {};  // a flag
     std::string type = option.get_type_name();
     // CLI11 writes what a check expects behind the name: "PERCENT:UINT in [0 - 100]", "FORMAT:{json,yaml}".
     std::string checks = type.substr(std::min(type.find_first_of(":{"), type.size()));

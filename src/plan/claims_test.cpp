@@ -61,7 +61,7 @@ TEST(PlanClaims, TakeWholeGpusAndMigDevicesAsTheyAre) {
     EXPECT_EQ(text_at(made[1], at + "count"), "");
     EXPECT_EQ(text_at(made[1], at + "selectors.0.cel.expression"),
               "device.attributes[\"gpu.aliquot.dev\"].profile == \"1g.10gb\"");
-    EXPECT_TRUE(templates_of({}).empty());
+    EXPECT_EQ(claim_templates(Plan{}), "");
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ class PageTest(unittest.TestCase):
         self.addCleanup(page.close)
         page.open(url)
         page.wait("document.querySelectorAll('.job-row').length === 5 && document.querySelectorAll('.piece.ran').length === 2", "two that run and three that wait")
-        self.assertEqual(page.value("[...document.querySelectorAll('nav a')].map((a) => a.textContent)"), ["Jobs"])
+        self.assertEqual(page.value("[...document.querySelectorAll('nav a')].map((a) => a.textContent)"), ["Jobs", "Cost"])
         self.assertEqual(page.value("document.querySelector('h2').innerText"), "2 jobs on GPUs, 3 waiting")
         names = page.value("[...document.querySelectorAll('.lane')].map((e) => e.getAttribute('aria-label'))")
         self.assertRegex(names[0], r"^1 train-0: (running|starting) for")

@@ -56,7 +56,7 @@ def validator(name):
     return jsonschema.Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": STRICT["components"]})
 
 
-ANSWERS = {name: validator(name) for name in ("Refusal", "Request", "Job", "JobList", "Submitted", "Explanation", "Server", "QueueList", "PendingList")}
+ANSWERS = {name: validator(name) for name in ("Refusal", "Request", "Job", "JobList", "Submitted", "Explanation", "Server", "Forecast", "QueueList", "PendingList")}
 
 
 class Connection(http.client.HTTPConnection):
@@ -154,6 +154,7 @@ class Fuzzer:
             time.sleep(0.02)
         for operation in ("resumeJob", "cancelJob"):
             self.operate(operation, stops)
+        self.operate("forecastCost", body=json.dumps({"name": "dear", "command": ["true"], "gpu_count": 1}).encode())
         self.operate("listJobs")
         self.operate("getServer")
         self.operate("cancelJob", job)
@@ -190,8 +191,11 @@ class Fuzzer:
             if kind.startswith("application/json"):
                 ANSWERS["Refusal"].validate(json.loads(text))
             return
-        content = described.get("content", {}).get("application/json")
-        if content is None:
+        content = described.get("content", {})
+        spoken = kind.split(";")[0].strip()
+        assert not content or spoken in content, f"as {kind}, of {', '.join(content)}: {told}"
+        content = content.get(spoken) if spoken == "application/json" else None
+        if content is None or "$ref" not in content["schema"]:
             return
         answer = json.loads(text)
         name = content["schema"]["$ref"].split("/")[-1]

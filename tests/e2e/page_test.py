@@ -126,14 +126,14 @@ class PageTest(unittest.TestCase):
     def test_goes_by_keyboard(self):
         page = self.opened()
         page.key("2")
-        page.wait("location.hash === '#/pods'")
+        page.wait("location.hash === '#/pods' && document.activeElement.id === 'main'", "the view has the focus")
         page.key("/", code="Slash")
-        self.assertEqual(page.value("document.activeElement.id"), "filter")
+        page.wait("document.activeElement.id === 'filter'")
         for letter in "busy-1":
             page.key(letter)
         page.wait("document.querySelectorAll('tbody tr').length === 1")
         page.key("2")  # a character now, and no view
-        self.assertEqual(page.value("document.querySelector('#filter').value"), "busy-12")
+        page.wait("document.querySelector('#filter').value === 'busy-12'")
         page.key("Escape")
         page.wait("document.querySelector('#filter').value === ''")
         page.key("Escape")
@@ -314,6 +314,13 @@ class SceneTest(unittest.TestCase):
                         pathlib.Path(PICTURES).mkdir(parents=True, exist_ok=True)
                         (pathlib.Path(PICTURES) / f"scene-{key.replace(' ', '-')}.png").write_bytes(picture.png)
                     seen[key] = page.brightness(*GRID)
+                    # On a busy machine a picture may be taken before all of it is drawn: the last one counts.
+                    for _ in range(20):
+                        if key not in golden or not browser.differences(seen[key], golden[key]):
+                            break
+                        time.sleep(0.5)
+                        page.picture()
+                        seen[key] = page.brightness(*GRID)
                 self.assertEqual(page.complaints(), [])
         if os.environ.get("UPDATE_GOLDEN"):
             GOLDEN.write_text("{\n" + ",\n".join(f"  {json.dumps(key)}: {json.dumps(''.join(f'{one:02x}' for one in seen[key]))}" for key in sorted(seen)) + "\n}\n")
@@ -321,11 +328,7 @@ class SceneTest(unittest.TestCase):
         self.assertEqual(sorted(seen), sorted(golden))
         for key, fields in seen.items():
             with self.subTest(key):
-                known = bytes.fromhex(golden[key])
-                apart = [abs(a - b) for a, b in zip(fields, known)]
-                # Another font moves some fields a little; a view that is missing, moved or of another colour moves many or one by much.
-                self.assertLess(sum(apart) / len(apart), 8, "the picture as a whole")
-                self.assertLessEqual(sum(one > 48 for one in apart), len(apart) // 20, "fields of it")
+                self.assertEqual(browser.differences(fields, golden[key]), [])
 
     def test_says_what_it_costs(self):
         page = self.opened()

@@ -214,3 +214,16 @@ class Picture:
     def at(self, x, y):
         row = self._row(int(y))
         return tuple(row[int(x) * self.channels:int(x) * self.channels + 3])
+
+
+def differences(fields, golden):
+    """Between Page.brightness() and one that was kept, in words; empty: it looks as it did."""
+    apart = [abs(a - b) for a, b in zip(fields, bytes.fromhex(golden))]
+    # Another font moves some fields a little; a view that is missing, moved or of another colour moves many or one by much.
+    mean, moved = sum(apart) / len(apart), sum(one > 48 for one in apart)
+    told = []
+    if mean >= 8:
+        told.append(f"the picture as a whole is {mean:.1f} apart, less than 8 is the same")
+    if moved > len(apart) // 20:
+        told.append(f"{moved} of {len(apart)} fields have changed, {len(apart) // 20} may")
+    return told

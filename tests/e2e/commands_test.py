@@ -114,6 +114,14 @@ ROWS = {
 }
 KNOWN = set(ROWS)
 # Wrong in any command; the page of a command says which of the rest it can be given.
+# Commands that read a file which a person names.
+READERS = [
+    "config check {file}", "config explain {file}", "lint {file}", "plan --gpu a2 --workloads {file}", "price check {file}",
+    "price list --prices {file}", "cost --prices {file} --store costs.sqlite", "queue apply -f {file}",
+    "queue simulate --trace {file} --gpus 8", "pool explain -f {file}", "pool render {file}", "pool apply -f {file}",
+    "pool provider {file}", "job submit -f {file}", "job template -f {file}", "size measured {file}", "detect {file}",
+    "mig plan {file} --gpu a100-40", "image check {file}", "install --config {file} --dry-run", "up {file} --gpu a2",
+]
 WRONG = ["--nonsense", "--nonsense=1", "--color blue"]
 MIG = """version: v1
 mig-configs:
@@ -210,6 +218,15 @@ class Commands(unittest.TestCase):
             os.close(writer)
             self.assertEqual((code, "cannot write" in closed), (row.code, False), "into a closed pipe: " + closed)
         self.each(check, [name for name, row in ROWS.items() if not row.waits])
+
+    def test_a_file_that_is_not_there_is_wrong_usage(self):
+        absent = self.here / "no-such" / "file.yaml"
+
+        def check(words):
+            code, out, err = run([part.format(file=absent) for part in words.split()], self.here)
+            self.assertEqual((code, out), (2, ""), f"aliquot {words}: {err}")
+            self.assertRegex(err, rf"^aliquot: {re.escape(str(absent))}: .*No such file or directory\n$", words)
+        self.each(check, READERS)
 
     def wrong_words(self, name):
         """Words that this command cannot take, by what its page says of it."""

@@ -44,9 +44,7 @@ Result<Input> read_input(const std::string& file, std::size_t most_mib) {
         std::ifstream in(file, std::ios::binary);
         if (!in) {
             const std::error_code why(errno == 0 ? EIO : errno, std::generic_category());
-            return Error{
-                why == std::errc::permission_denied ? ErrorCode::kPermission : ErrorCode::kNotFound,
-                file + ": cannot read it: " + why.message()};
+            return Error{ErrorCode::kInvalidInput, file + ": cannot read it: " + why.message()};
         }
         input.text = read_some(in, most_bytes);
         if (in.bad()) return Error{ErrorCode::kUnavailable, file + ": reading it failed"};

@@ -16,8 +16,8 @@ struct Input {
 };
 
 /// most_mib   a larger file is refused
-/// errors     kNotFound, kPermission, kInvalidInput: a directory, or too large; the message names
-///            the file
+/// errors     kInvalidInput: it cannot be opened, is a directory or too large: the one who named it is to name another;
+///            kUnavailable: reading failed. The message names the file
 Result<Input> read_input(const std::string& file, std::size_t most_mib = 4);
 
 void add_config_check(command_line::Command& config, Context& context);

@@ -143,7 +143,7 @@ public:
             if (is_made(name) || (name.starts_with("dcgm_") && old_dcgm_)) {
                 return;
             }
-            auto entry = report_.add("PROM001", mark, "no exporter has a metric '" + name + "'");
+            auto entry = report_.add("PROM001", mark, "dcgm-exporter has no metric '" + name + "'");
             entry.expected(std::string(wrong->now) + " of dcgm-exporter")
                 .fix(std::string(wrong->now));
             const auto offset = file_.offset(mark);

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cost/share.h"
-#include "cost_store/question.h"
 #include "http/address.h"
 #include "kube_client/resource.h"
 #include "os/root.h"
@@ -340,18 +339,6 @@ Result<Done> ClusterCosts::listen(const PageOptions& agents) {
     server_ = *std::move(listening);
     log::info("cost.served", {{"address", options_.listen}, {"port", server_->port()}});
     return Done{};
-}
-
-page::CostLook cost_look(ClusterCosts* costs) {
-    if (costs == nullptr) return {{}, {}};
-    cost_store::Accounts& accounts = costs->accounts();
-    return {[&accounts]() -> Result<cost::Report> {
-                auto question = cost_store::question_of("namespace", "7d", "", accounts.now());
-                if (!question) return std::move(question).error();
-                question->with_savings = false;
-                return accounts.report(*question);
-            },
-            accounts.prices().currency};
 }
 
 }  // namespace aliquot::controller

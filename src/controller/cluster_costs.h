@@ -15,7 +15,6 @@
 #include "controller/cost_facts.h"
 #include "cost_store/accounts.h"
 #include "kube_client/informer.h"
-#include "page/cost_tables.h"
 #include "scaling/gatherer.h"
 
 namespace aliquot::controller {
@@ -80,9 +79,5 @@ private:
     std::unique_ptr<scaling::Gatherer> gatherer_;
     std::unique_ptr<http::Server> server_;  // last, as these use the others
 };
-
-/// What the page shows of them: by namespace, of seven days.
-/// costs   outlives what asks; null: none are recorded
-page::CostLook cost_look(ClusterCosts* costs);
 
 }  // namespace aliquot::controller

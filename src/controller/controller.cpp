@@ -260,7 +260,9 @@ Result<Done> Controller::Running::start() {
     }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {
-        auto page = ClusterPage::serve(options_.page, world_.api, cost_look(costs_.get()));
+        auto* const accounts = costs_ == nullptr ? nullptr : &costs_->accounts();
+        auto page = ClusterPage::serve(options_.page, world_.api,
+                                       page::look_at(accounts, cost::By::kNamespace));
         if (!page) return std::move(page).error().during("--page-listen");
         page_ = *std::move(page);
     }

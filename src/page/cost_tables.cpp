@@ -2,6 +2,9 @@
 #include "page/cost_tables.h"
 
 #include <algorithm>
+#include <system_error>
+
+#include "cost_store/question.h"
 
 namespace aliquot::page {
 namespace {
@@ -86,16 +89,37 @@ std::vector<Table> cost_tables(const cost::Report& report, const std::string& cu
     return {std::move(costs), std::move(steps)};
 }
 
+void CostLook::hear(const Result<cost::Report>& report) {
+    problem_ = report ? std::string() : report.error().message;
+    if (report) tables_ = cost_tables(*report, currency_);
+}
+
 void CostLook::add_to(Sight& sight, Steady now) {
     if (!ask_) return;
-    if (!asked_ || now - *asked_ >= kAgain) {
+    if (!answer_.valid() && (!asked_ || now - *asked_ >= kAgain)) {
         asked_ = now;
-        const auto report = ask_();
-        problem_ = report ? std::string() : report.error().message;
-        if (report) tables_ = cost_tables(*report, currency_);
+        try {
+            answer_ = std::async(std::launch::async, ask_);
+        } catch (const std::system_error& why) {  // no room for a thread
+            hear(Error{ErrorCode::kUnavailable, why.what()});
+        }
+    }
+    if (answer_.valid() && answer_.wait_for(kPatience) == std::future_status::ready) {
+        hear(answer_.get());
     }
     if (!problem_.empty()) sight.remarks.push_back({"warning", "costs", problem_, ""});
     sight.more.insert(sight.more.end(), tables_.begin(), tables_.end());
+}
+
+CostLook look_at(cost_store::Accounts* accounts, cost::By by) {
+    if (accounts == nullptr) return {{}, {}};
+    return {[accounts, by]() -> Result<cost::Report> {
+                auto question = cost_store::question_of(cost::word(by), "7d", "", accounts->now());
+                if (!question) return std::move(question).error();
+                question->with_savings = false;
+                return accounts->report(*question);
+            },
+            accounts->prices().currency};
 }
 
 }  // namespace aliquot::page

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cost/report.h"
+#include "cost_store/accounts.h"
 #include "page/node_tables.h"
 #include "page/table.h"
 
@@ -22,14 +24,17 @@ inline constexpr std::size_t kMostCostLines = 500;
 /// currency   "USD"
 std::vector<Table> cost_tables(const cost::Report& report, const std::string& currency);
 
-/// The costs of a page, asked for again when a minute has passed: a store takes longer than a look may. Not thread-safe.
+/// The costs of a page, asked for again when a minute has passed, by a thread of their own: a store may take longer than a
+/// look may, or be away. A look waits for it kPatience and then goes on with what is known. Its end waits for a question
+/// that is under way. Not thread-safe.
 class CostLook {
 public:
     using Ask = std::function<Result<cost::Report>()>;
     using Steady = std::chrono::steady_clock::time_point;
     static constexpr std::chrono::seconds kAgain{60};
+    static constexpr std::chrono::milliseconds kPatience{100};
 
-    /// ask   empty: nobody keeps costs
+    /// ask   called by another thread, one call at a time; empty: nobody keeps costs
     CostLook(Ask ask, std::string currency)
         : ask_(std::move(ask)), currency_(std::move(currency)) {}
 
@@ -37,11 +42,18 @@ public:
     void add_to(Sight& sight, Steady now = std::chrono::steady_clock::now());
 
 private:
+    void hear(const Result<cost::Report>& report);
+
     Ask ask_;
     std::string currency_;
     std::optional<Steady> asked_;
+    std::future<Result<cost::Report>> answer_;  // without state: nothing is asked
     std::string problem_;
     std::vector<Table> tables_;
 };
+
+/// Of what accounts keep of the last seven days.
+/// accounts   outlive it; null: nobody keeps costs
+CostLook look_at(cost_store::Accounts* accounts, cost::By by);
 
 }  // namespace aliquot::page

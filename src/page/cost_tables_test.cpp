@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <latch>
+
 namespace aliquot::page {
 namespace {
 
@@ -51,8 +54,8 @@ TEST(PageCosts, AddUpWhatIsNotListed) {
 }
 
 TEST(PageCosts, AreAskedForOnceAMinuteAndKeptWhereTheStoreIsAway) {
-    int asked = 0;
-    bool away = false;
+    std::atomic<int> asked{0};
+    std::atomic<bool> away{false};
     CostLook look(
         [&]() -> Result<cost::Report> {
             ++asked;
@@ -68,13 +71,14 @@ TEST(PageCosts, AreAskedForOnceAMinuteAndKeptWhereTheStoreIsAway) {
         look.add_to(sight, now);
         return sight;
     };
-    EXPECT_EQ(seen().more.size(), 2U);
+    while (seen().more.empty()) continue;  // a busy machine may take longer than a look waits
     now += std::chrono::seconds(59);
     EXPECT_EQ(seen().more.size(), 2U);
     EXPECT_EQ(asked, 1);
     away = true;
     now += std::chrono::seconds(1);
-    const Sight without = seen();
+    Sight without = seen();
+    while (without.remarks.empty()) without = seen();
     EXPECT_EQ(asked, 2);
     EXPECT_EQ(without.more.size(), 2U);
     ASSERT_EQ(without.remarks.size(), 1U);
@@ -82,6 +86,25 @@ TEST(PageCosts, AreAskedForOnceAMinuteAndKeptWhereTheStoreIsAway) {
     Sight none{.title = "", .cluster = {}, .pods = {}, .remarks = {}, .more = {}};
     CostLook({}, "").add_to(none);
     EXPECT_TRUE(none.more.empty());
+}
+
+TEST(PageCosts, AStoreThatDoesNotAnswerKeepsNobodyWaiting) {
+    std::latch answers(1);
+    std::atomic<int> asked{0};
+    CostLook look(
+        [&]() -> Result<cost::Report> {
+            ++asked;
+            answers.wait();
+            return cost::Report{};
+        },
+        "EUR");
+    Sight sight{.title = "", .cluster = {}, .pods = {}, .remarks = {}, .more = {}};
+    look.add_to(sight, {});
+    look.add_to(sight, CostLook::Steady{} + std::chrono::hours(1));
+    EXPECT_TRUE(sight.more.empty());
+    answers.count_down();
+    while (sight.more.empty()) look.add_to(sight, {});
+    EXPECT_EQ(asked, 1) << "one question at a time";
 }
 
 TEST(PageCosts, TakeAnEmptyReport) { EXPECT_THAT(told({}), HasSubstr(R"("rows":[])")); }

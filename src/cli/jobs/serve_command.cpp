@@ -21,7 +21,6 @@
 #include "cli/jobs/serve_costs.h"
 #include "cli/jobs/serve_page.h"
 #include "command_line/command.h"
-#include "cost_store/question.h"
 #include "http/server.h"
 #include "job_server/attempt.h"
 #include "job_server/gang.h"
@@ -234,19 +233,6 @@ Result<std::unique_ptr<job_server::Costs>> costs_of(const ServeOptions& words,
     return costs;
 }
 
-/// What the page shows of them: by user, of seven days.
-page::CostLook cost_look(job_server::Costs* costs) {
-    if (costs == nullptr) return {{}, {}};
-    cost_store::Accounts& accounts = costs->accounts();
-    return {[&accounts]() -> Result<cost::Report> {
-                auto question = cost_store::question_of("user", "7d", "", accounts.now());
-                if (!question) return std::move(question).error();
-                question->with_savings = false;
-                return accounts.report(*question);
-            },
-            accounts.prices().currency};
-}
-
 void serve(Context& context, const ServeOptions& words) {
     if (!words.attempt.empty()) {
         context.exit_code = job_server::run_attempt(words.attempt);
@@ -275,10 +261,11 @@ void serve(Context& context, const ServeOptions& words) {
     const auto server =
         http::Server::listen(*std::move(wish), job_server::pages_of(**keeper, costs->get()));
     if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
+    auto* const accounts = *costs == nullptr ? nullptr : &(*costs)->accounts();
     ServedPage page;
     if (words.page != "off") {
-        auto served =
-            serve_jobs_page(**keeper, words.page, words.page_web_config, cost_look(costs->get()));
+        auto served = serve_jobs_page(**keeper, words.page, words.page_web_config,
+                                      page::look_at(accounts, cost::By::kUser));
         if (!served) {
             const Error error = std::move(served).error().during("--page");
             return fail(context, exit_code_of(error), error.message);

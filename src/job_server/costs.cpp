@@ -96,50 +96,12 @@ cost::NodeSight Costs::sight(cost::TimeMs now) const {
     return node;
 }
 
+/// Neither lock is held while the other is taken: the accounts look at us while they record.
 void Costs::told(const Record& record) {
     const bool active = jobs::is_active(record.state) && !record.devices.empty();
-    std::vector<std::pair<std::string, cost::Holding>> holdings;
-    const std::scoped_lock lock(mutex_);
-    for (const std::string& uuid : record.devices) {
-        const Device* const device = find(uuid);
-        if (device == nullptr || !active) continue;
-        const jobs::Request& request = record.request;
-        const std::uint64_t mib = device->memory_bytes >> kCostMibShift;
-        const std::uint32_t share = share_of(request, mib);
-        const bool first = holdings.empty();
-        const std::string key = key_of(record, uuid);
-        holdings.emplace_back(
-            key,
-            cost::Holding{.queue = request.queue,
-                          .user = record.user.name,
-                          .job = job_name(request),
-                          .attempt = record.attempt,
-                          .device = device->gpu.empty() ? uuid : device->gpu,
-                          .part = device->gpu.empty() ? "" : uuid,
-                          .share = part_of(share, device->share),
-                          .cpu_milli = first ? cpu_of(request.cpu) : 0,
-                          .memory_mib = first ? mib_of(request.memory) : 0,
-                          .gpu_memory_mib = static_cast<std::uint32_t>(
-                              request.gpu_memory.empty()
-                                  ? mib
-                                  : std::min<std::uint64_t>(mib, mib_of(request.gpu_memory)))});
-        held_[key] = {.device = uuid, .part = "", .share = share, .alone = !is_share(request)};
-        runners_[key] = record.runner;
-    }
-    const std::string prefix =
-        concat({std::to_string(record.id), ".", std::to_string(record.attempt), "/"});
-    std::vector<std::string> gone;
-    for (auto at = held_.lower_bound(prefix); at != held_.end() && at->first.starts_with(prefix);) {
-        const bool stays =
-            std::ranges::any_of(holdings, [&](const auto& one) { return one.first == at->first; });
-        if (stays) {
-            ++at;
-            continue;
-        }
-        gone.push_back(at->first);
-        runners_.erase(at->first);
-        at = held_.erase(at);
-    }
+    Holdings holdings;
+    if (active) holdings = holdings_of(record);
+    const std::vector<std::string> gone = keep(record, holdings);
     if (holdings.empty() && gone.empty()) return;
     const bool out_of_memory = record.cause == jobs::Cause::kOutOfMemory;
     accounts_->record([&](cost::Recorder& recorder, cost::TimeMs now) {
@@ -153,43 +115,100 @@ void Costs::told(const Record& record) {
     });
 }
 
-void Costs::note_use(cost::Recorder& recorder, const UseLook& look, cost::TimeMs now) {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& [key, held] : held_) {
-        const auto whole = look.devices.find(held.device);
-        if (whole == look.devices.end()) continue;
-        cost::Use use = whole->second;
-        if (!held.alone) {
-            // Of a shared one what its own processes did; energy as they kept it busy.
-            const cost::Use all = use;
-            use = {.busy_us = 0, .measured_us = all.measured_us};
-            std::uint64_t busy_us = 0;
-            for (const UseLook::Process& process : look.processes) {
-                const auto runner = runners_.find(key);
-                if (process.device != held.device || runner == runners_.end()) continue;
-                if (!is_below(process.pid, static_cast<std::uint32_t>(runner->second))) continue;
-                busy_us += process.use.busy_us;
-                use.gpu_memory_mib += process.use.gpu_memory_mib;
-            }
-            // Of its share's time.
-            use.busy_us = held.share == 0
-                              ? 0
-                              : std::min(all.measured_us, busy_us * cost::kWholeGpu / held.share);
-            use.energy_millijoules =
-                all.busy_us == 0
-                    ? part_of(held.share, cost::kWholeGpu) == 0
-                          ? 0
-                          : all.energy_millijoules * held.share / cost::kWholeGpu
-                    : all.energy_millijoules * std::min(busy_us, all.busy_us) / all.busy_us;
-        }
-        recorder.use(options_.machine.name, key, use, now);
+Costs::Holdings Costs::holdings_of(const Record& record) const {
+    Holdings holdings;
+    for (const std::string& uuid : record.devices) {
+        const Device* const device = find(uuid);
+        if (device == nullptr) continue;
+        const jobs::Request& request = record.request;
+        const std::uint64_t mib = device->memory_bytes >> kCostMibShift;
+        const bool first = holdings.empty();
+        holdings.emplace_back(
+            key_of(record, uuid),
+            cost::Holding{.queue = request.queue,
+                          .user = record.user.name,
+                          .job = job_name(request),
+                          .attempt = record.attempt,
+                          .device = device->gpu.empty() ? uuid : device->gpu,
+                          .part = device->gpu.empty() ? "" : uuid,
+                          .share = part_of(share_of(request, mib), device->share),
+                          .cpu_milli = first ? cpu_of(request.cpu) : 0,
+                          .memory_mib = first ? mib_of(request.memory) : 0,
+                          .gpu_memory_mib = static_cast<std::uint32_t>(
+                              request.gpu_memory.empty()
+                                  ? mib
+                                  : std::min<std::uint64_t>(mib, mib_of(request.gpu_memory)))});
     }
+    return holdings;
 }
 
+std::vector<std::string> Costs::keep(const Record& record, const Holdings& holdings) {
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& uuid : record.devices) {
+        const std::string key = key_of(record, uuid);
+        const bool holds =
+            std::ranges::any_of(holdings, [&](const auto& one) { return one.first == key; });
+        if (!holds) continue;
+        const std::uint64_t mib = find(uuid)->memory_bytes >> kCostMibShift;
+        held_[key] = {.device = uuid,
+                      .share = share_of(record.request, mib),
+                      .alone = !is_share(record.request),
+                      .runner = record.runner};
+    }
+    const std::string prefix =
+        concat({std::to_string(record.id), ".", std::to_string(record.attempt), "/"});
+    std::vector<std::string> gone;
+    for (auto at = held_.lower_bound(prefix); at != held_.end() && at->first.starts_with(prefix);) {
+        const bool stays =
+            std::ranges::any_of(holdings, [&](const auto& one) { return one.first == at->first; });
+        if (stays) {
+            ++at;
+            continue;
+        }
+        gone.push_back(at->first);
+        at = held_.erase(at);
+    }
+    return gone;
+}
+
+cost::Use Costs::use_of(const Held& held, const cost::Use& all, const UseLook& look) {
+    if (held.alone) return all;
+    // Of a shared one what its own processes did; energy as they kept it busy.
+    cost::Use use{.busy_us = 0, .measured_us = all.measured_us};
+    std::uint64_t busy_us = 0;
+    for (const UseLook::Process& process : look.processes) {
+        if (process.device != held.device) continue;
+        if (!is_below(process.pid, static_cast<std::uint32_t>(held.runner))) continue;
+        busy_us += process.use.busy_us;
+        use.gpu_memory_mib += process.use.gpu_memory_mib;
+    }
+    // Of its share's time.
+    use.busy_us =
+        held.share == 0 ? 0 : std::min(all.measured_us, busy_us * cost::kWholeGpu / held.share);
+    if (all.busy_us != 0) {
+        use.energy_millijoules =
+            all.energy_millijoules * std::min(busy_us, all.busy_us) / all.busy_us;
+    } else if (part_of(held.share, cost::kWholeGpu) != 0) {
+        use.energy_millijoules = all.energy_millijoules * held.share / cost::kWholeGpu;
+    }
+    return use;
+}
+
+/// Reads /proc, so what is held is copied first: a job that begins does not wait for that.
 void Costs::look(cost_store::Accounts& accounts) {
     const UseLook look = options_.look ? options_.look() : UseLook{};
+    std::map<std::string, Held> held;
+    {
+        const std::scoped_lock lock(mutex_);
+        held = held_;
+    }
+    std::vector<std::pair<std::string, cost::Use>> uses;
+    for (const auto& [key, one] : held) {
+        const auto whole = look.devices.find(one.device);
+        if (whole != look.devices.end()) uses.emplace_back(key, use_of(one, whole->second, look));
+    }
     accounts.record([&](cost::Recorder& recorder, cost::TimeMs now) {
-        note_use(recorder, look, now);
+        for (const auto& [key, use] : uses) recorder.use(options_.machine.name, key, use, now);
         recorder.watch(sight(now), now);
     });
 }

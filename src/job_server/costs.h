@@ -57,20 +57,25 @@ public:
 private:
     explicit Costs(CostsOptions options) : options_(std::move(options)) {}
     void look(cost_store::Accounts& accounts);
-    void note_use(cost::Recorder& recorder, const UseLook& look, cost::TimeMs now);
     [[nodiscard]] cost::NodeSight sight(cost::TimeMs now) const;
     [[nodiscard]] const Device* find(const std::string& uuid) const;
 
+    using Holdings = std::vector<std::pair<std::string, cost::Holding>>;  // by key of the recorder
     struct Held {
         std::string device;
-        std::string part;
         std::uint32_t share = 0;
         bool alone = false;  // nobody else can have a share of it
+        pid_t runner = 0;    // whose children its processes are
     };
+    [[nodiscard]] Holdings holdings_of(const Record& record) const;
+    /// What of this try is not held any more.
+    std::vector<std::string> keep(const Record& record, const Holdings& holdings);
+    /// all   what was used of its device
+    static cost::Use use_of(const Held& held, const cost::Use& all, const UseLook& look);
+
     const CostsOptions options_;
-    std::mutex mutex_;                  // guards what follows
-    std::map<std::string, Held> held_;  // by key of the recorder
-    std::map<std::string, pid_t> runners_;
+    std::mutex mutex_;                                // guards what follows
+    std::map<std::string, Held> held_;                // by key of the recorder
     std::unique_ptr<cost_store::Accounts> accounts_;  // last: its thread calls look()
 };
 

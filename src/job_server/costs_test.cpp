@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "os/temporary_directory.h"
 
 namespace aliquot::job_server {
@@ -156,6 +159,22 @@ TEST_F(CostsTest, OfASharedGpuOnlyOwnProcessesCount) {
     EXPECT_GT(lines.at(0).sums.energy_millijoules, 0U);
     EXPECT_EQ(lines.at(0).sums.energy_millijoules % 3'000, 0U);
     EXPECT_EQ(lines.at(0).sums.idle(), 0);
+}
+
+TEST_F(CostsTest, AStepThatMeetsALookWaitsForNothing) {
+    const auto devices = *simulated_devices("a2", 0);
+    const auto costs = open(devices, [uuid = devices[0].uuid] {
+        return UseLook{.devices = {{uuid, {.busy_us = 1, .measured_us = 2}}}, .processes = {}};
+    });
+    std::atomic<bool> done{false};
+    std::jthread looks([&] {
+        while (!done) EXPECT_TRUE(costs->accounts().tend().ok());
+    });
+    for (int i = 0; i < 2'000; ++i) {
+        costs->told(record(devices[0], jobs::State::kRunning));
+        costs->told(record(devices[0], jobs::State::kSucceeded));
+    }
+    done = true;
 }
 
 TEST_F(CostsTest, ForecastsByTheMachinesPrice) {

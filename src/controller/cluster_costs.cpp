@@ -191,6 +191,19 @@ Result<cost::PriceFile> prices_of(const CostOptions& options) {
 
 }  // namespace
 
+cost::PriceFile held_by_namespace(cost::PriceFile prices) {
+    for (cost::Budget& budget : prices.budgets) {
+        if (!budget.hold || budget.by == cost::Budget::By::kNamespace) continue;
+        budget.hold = false;
+        log::warning("cost.budget_only_warns",
+                     {{"budget", concat({cost::word(budget.by), " ", budget.name})},
+                      {"why",
+                       "whoever makes a pod writes its labels; in a cluster the budget of a "
+                       "namespace can hold"}});
+    }
+    return prices;
+}
+
 void note_node(cost::Recorder& recorder, TimeMs now, const telemetry::Snapshot& snapshot,
                const NodeFacts& node,
                const std::function<PodFacts(const std::string&, const std::string&)>& facts,
@@ -231,8 +244,8 @@ ClusterCosts::ClusterCosts(const CostOptions& options, Dependencies dependencies
 
 ClusterCosts::~ClusterCosts() = default;
 
-std::string ClusterCosts::held(const std::string& name_space, const k8s::Labels& labels) const {
-    return accounts_->hold_reason(queue_of(labels), user_of(labels), name_space);
+std::string ClusterCosts::held(const std::string& name_space) const {
+    return accounts_->hold_reason("", "", name_space);
 }
 
 PodFacts ClusterCosts::facts_of(const std::string& pod_namespace, const std::string& pod) const {
@@ -296,7 +309,7 @@ Result<std::unique_ptr<ClusterCosts>> ClusterCosts::start(const CostOptions& opt
     if (!gather) return std::move(gather).error();
     std::unique_ptr<ClusterCosts> made(new ClusterCosts(options, std::move(dependencies)));
     cost_store::AccountsOptions accounts{
-        .where = options.store, .prices = *std::move(prices), .now = {}};
+        .where = options.store, .prices = held_by_namespace(*std::move(prices)), .now = {}};
     accounts.look = [costs = made.get()](cost_store::Accounts& /*accounts*/) {
         if (costs->started_) costs->forget_lost_nodes();
     };

@@ -39,6 +39,10 @@ void note_node(
     const std::function<PodFacts(const std::string& pod_namespace, const std::string& pod)>& facts,
     const cost::PriceFile& prices, std::map<std::string, TenantCounters>& before);
 
+/// Prices as a cluster may use them: a budget of a queue or a user is told when it is spent and holds nobody, because these are
+/// labels that whoever makes a pod writes. Says so in the log.
+cost::PriceFile held_by_namespace(cost::PriceFile prices);
+
 /// Writes what pods of the cluster hold and use into accounts, while this replica leads: who has which GPU and how busy it is
 /// by the agents, who the pod is of and when it ended by the API server. Threads of its own.
 class ClusterCosts {
@@ -54,8 +58,8 @@ public:
                                                        Dependencies dependencies);
     ~ClusterCosts();
 
-    /// Why a budget does not let a pod start; empty: it may.
-    [[nodiscard]] std::string held(const std::string& name_space, const k8s::Labels& labels) const;
+    /// Why a budget does not let pods of a namespace start; empty: they may.
+    [[nodiscard]] std::string held(const std::string& name_space) const;
     [[nodiscard]] cost_store::Accounts& accounts() { return *accounts_; }
 
 private:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "cost/allocate.h"
 
 namespace aliquot::controller {
@@ -129,6 +130,22 @@ TEST_F(NoteNode, BrokenAndCordonedGpusAreNotFree) {
     const cost::Report made = report(cost::By::kUser);
     EXPECT_EQ(made.sums.of(cost::State::kBroken), 10'000);
     EXPECT_EQ(made.sums.of(cost::State::kDraining), 20'000);
+}
+
+TEST(ClusterBudgets, HoldByWhatAPodCannotSayOfItself) {
+    log::set_sink([](std::string_view) {});
+    using By = cost::Budget::By;
+    cost::PriceFile prices;
+    prices.budgets = {{.by = By::kUser, .name = "alice", .amount = 5, .hold = true},
+                      {.by = By::kQueue, .name = "train", .amount = 6, .hold = true},
+                      {.by = By::kNamespace, .name = "lab", .amount = 7, .hold = true}};
+    const auto used = held_by_namespace(prices);
+    log::set_sink({});
+    ASSERT_EQ(used.budgets.size(), 3U);
+    EXPECT_FALSE(used.budgets[0].hold);
+    EXPECT_FALSE(used.budgets[1].hold);
+    EXPECT_EQ(used.budgets[1].amount, 6) << "it is told of all the same";
+    EXPECT_TRUE(used.budgets[2].hold);
 }
 
 TEST(PodFactsTest, AreReadOfLabelsAndOwners) {

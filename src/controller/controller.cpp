@@ -114,11 +114,11 @@ private:
     kube_client::Informer secret_;
     kube_client::Informer configuration_;
     kube_client::Elector elector_;
+    std::unique_ptr<ClusterCosts> costs_;      // null: none are recorded; the roles ask it
     std::unique_ptr<PodPlacement> placement_;  // null: pods are not placed
     std::unique_ptr<PoolRole> pools_;          // null: pools are not tended
     std::unique_ptr<JobWork> jobs_;            // null: not of this role
     std::unique_ptr<JobApi> job_api_;          // null: it is not served
-    std::unique_ptr<ClusterCosts> costs_;      // null: none are recorded
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
     std::unique_ptr<http::Server> health_server_;
@@ -224,21 +224,26 @@ Result<Done> Controller::Running::listen() {
 }
 
 Result<Done> Controller::Running::start() {
+    if (options_.cost.store != "off") {
+        auto costs =
+            ClusterCosts::start(options_.cost, options_.page,
+                                {.api = world_.api, .leads = [this] { return elector_.leads(); }});
+        if (!costs) return std::move(costs).error().during("--cost-store");
+        costs_ = *std::move(costs);
+    }
+    const auto held = [costs = costs_.get()](const std::string& name_space) {
+        return costs == nullptr ? "" : costs->held(name_space);
+    };
     if (options_.placement.enabled) {
         placement_ = std::make_unique<PodPlacement>(
             PodPlacement::Dependencies{
-                .api = world_.api,
-                .elector = elector_,
-                .now = world_.now,
-                .held =
-                    [this](const std::string& name_space, const k8s::Labels& labels) {
-                        return costs_ == nullptr ? "" : costs_->held(name_space, labels);
-                    }},
+                .api = world_.api, .elector = elector_, .now = world_.now, .held = held},
             options_.placement);
     }
     if (options_.pools.enabled) {
         pools_ = std::make_unique<PoolRole>(
-            PoolWorld{.api = world_.api, .elector = elector_, .now = world_.now}, options_.pools);
+            PoolWorld{.api = world_.api, .elector = elector_, .now = world_.now, .held = held},
+            options_.pools);
     }
     if (options_.jobs.enabled) {
         JobWork::Ask ask;
@@ -250,13 +255,6 @@ Result<Done> Controller::Running::start() {
         jobs_ = std::make_unique<JobWork>(
             PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
             options_.jobs, std::move(ask));
-    }
-    if (options_.cost.store != "off") {
-        auto costs =
-            ClusterCosts::start(options_.cost, options_.page,
-                                {.api = world_.api, .leads = [this] { return elector_.leads(); }});
-        if (!costs) return std::move(costs).error().during("--cost-store");
-        costs_ = *std::move(costs);
     }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {

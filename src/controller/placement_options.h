@@ -34,8 +34,8 @@ struct PlacementWorld {
     std::function<http::Instant()> now;
     std::function<std::chrono::steady_clock::time_point()> monotonic =
         std::chrono::steady_clock::now;
-    /// Why a pod must not be let go now, in one sentence: a budget that is spent; empty: it may.
-    std::function<std::string(const std::string& name_space, const k8s::Labels& labels)> held{};
+    /// Why pods of a namespace must not be let go now, in one sentence: a budget that is spent; empty: they may.
+    std::function<std::string(const std::string& name_space)> held{};
 };
 
 }  // namespace aliquot::controller

@@ -120,7 +120,7 @@ std::vector<PlacementWork::Queued> PlacementWork::queue_of(const std::vector<Gan
     };
     std::erase_if(queue, [&](const Queued& one) {
         if (!world_.held || is_half(one)) return false;
-        const std::string why = world_.held(one.rank->name_space, one.rank->labels);
+        const std::string why = world_.held(one.rank->name_space);
         if (why.empty()) return false;
         if (one.alone != nullptr) say_why(*one.alone, why);
         if (one.turn != nullptr) say_why(*one.turn, why);

@@ -20,6 +20,8 @@ struct PoolWorld {
     kube_client::Api& api;
     const kube_client::Elector& elector;
     std::function<http::Instant()> now;
+    /// Why pods of a namespace may not start now; empty text, or no function: they may.
+    std::function<std::string(const std::string& name_space)> held{};
 };
 
 }  // namespace aliquot::controller

@@ -158,7 +158,8 @@ private:
 std::optional<pools::Instant> PoolWork::look(const std::stop_token& stop) {
     const auto now = std::chrono::floor<seconds>(world_.now());
     const auto nodes = node_objects_.all();
-    const auto pods = pod_objects_.all();
+    auto pods = pod_objects_.all();
+    if (world_.held) pods = pools::without_held(std::move(pods), world_.held);
     std::map<std::string, Figures> figures;
     std::set<std::string> taken;
     std::set<std::string> members;

@@ -170,4 +170,18 @@ Observed observe(const Pool& pool, const std::vector<Value>& nodes, const std::v
     return seen;
 }
 
+std::vector<Value> without_held(
+    std::vector<Value> pods,
+    const std::function<std::string(const std::string& name_space)>& held) {
+    std::map<std::string, bool> known;  // by namespace
+    std::erase_if(pods, [&](const Value& pod) {
+        if (!is_gated(pod) || !document::text_at(pod, {"spec", "nodeName"}).empty()) return false;
+        const std::string name_space = document::text_at(pod, {"metadata", "namespace"});
+        const auto found = known.find(name_space);
+        if (found != known.end()) return found->second;
+        return known[name_space] = !held(name_space).empty();
+    });
+    return pods;
+}
+
 }  // namespace aliquot::pools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,12 @@ bool is_member(const Pool& pool, const k8s::Node& node);
 /// since its annotation aliquot.dev/empty-since says so, which objects alone do not tell; without it since now.
 Observed observe(const Pool& pool, const std::vector<document::Value>& nodes,
                  const std::vector<document::Value>& pods, Instant now);
+
+/// Pods without those that only we keep from a node, and that `held` has a reason for: a node would not help them.
+/// held   why pods of a namespace may not start; empty: they may
+std::vector<document::Value> without_held(
+    std::vector<document::Value> pods,
+    const std::function<std::string(const std::string& name_space)>& held);
 
 inline constexpr std::string_view kEmptySince = "aliquot.dev/empty-since";
 inline constexpr std::string_view kPlaceholderLabel = "aliquot.dev/placeholder";

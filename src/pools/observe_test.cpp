@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "document/path.h"
 #include "document/yaml.h"
 #include "pools/desired.h"
 
@@ -54,6 +55,31 @@ TEST(ObservedPool, CountsWhatPodsHoldAndWhatWaits) {
     ASSERT_EQ(seen.waiting.size(), 1U);
     EXPECT_EQ(seen.waiting[0].pod, "ci/two");
     EXPECT_EQ(seen.waiting[0].waited, minutes(2));
+}
+
+Value gated(const std::string& name, const std::string& name_space) {
+    return yaml("metadata: {name: " + name + ", namespace: " + name_space +
+                "}\nspec: {schedulingGates: [{name: aliquot.dev/placement}]}\n");
+}
+
+TEST(WithoutHeld, LeavesOutWhatABudgetHolds) {
+    std::vector<std::string> asked;
+    const auto held = [&asked](const std::string& name_space) -> std::string {
+        asked.push_back(name_space);
+        return name_space == "lab" ? "its budget is spent" : "";
+    };
+    Value foreign = yaml(
+        "metadata: {name: other, namespace: lab}\nspec: {schedulingGates: [{name: "
+        "aliquot.dev/placement}, {name: example.com/gate}]}\n");
+    Value placed = yaml(
+        "metadata: {name: placed, namespace: lab}\nspec: {nodeName: n1, schedulingGates: [{name: "
+        "aliquot.dev/placement}]}\n");
+    const auto left = without_held(
+        {gated("a", "lab"), gated("b", "lab"), gated("c", "ci"), foreign, placed}, held);
+    std::vector<std::string> names;
+    for (const Value& pod : left) names.push_back(document::text_at(pod, {"metadata", "name"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"c", "other", "placed"}));
+    EXPECT_EQ(asked, (std::vector<std::string>{"lab", "ci"})) << "one question a namespace";
 }
 
 TEST(ObservedPool, TakesANodeWithoutItsResourceAsOneThatWarmsUp) {

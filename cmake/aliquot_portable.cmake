@@ -39,6 +39,3 @@ add_library(spdlog::spdlog ALIAS aliquot_spdlog)
 
 add_library(aliquot_older_glibc OBJECT ${CMAKE_SOURCE_DIR}/deploy/tarball/older_glibc.cpp)
 add_link_options(-static-libstdc++ -static-libgcc)
-# A library that is linked in brings all of an object file for one function of it; what nothing calls goes again.
-add_compile_options(-ffunction-sections -fdata-sections)
-add_link_options(LINKER:--gc-sections)

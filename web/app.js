@@ -3,21 +3,30 @@
 import { html, render, Component } from "./view.js";
 import { Store } from "./store.js";
 import { GpusView, GpuView } from "./gpus.js";
-import { PodsView } from "./pods.js";
-import { JobsView } from "./jobs.js";
-import { FindingsView, findingCount } from "./findings.js";
-import { PlacementView } from "./placement.js";
-import { CostView, hasCosts } from "./cost.js";
 import { clock, plain } from "./format.js";
 
+// The first view comes with the page, each other one when it is asked for.
 const kViews = [
   { id: "gpus", title: "GPUs", view: GpusView, needs: "gpus" },
-  { id: "pods", title: "Pods", view: PodsView, needs: "pods" },
-  { id: "jobs", title: "Jobs", view: JobsView, needs: "jobs" },
-  { id: "cost", title: "Cost", view: CostView, needs: hasCosts },
-  { id: "placement", title: "Placement", view: PlacementView, needs: "gpus" },
-  { id: "findings", title: "Findings", view: FindingsView, needs: "findings", badge: findingCount },
+  { id: "pods", title: "Pods", load: () => import("./pods.js").then((all) => all.PodsView), needs: "pods" },
+  { id: "jobs", title: "Jobs", load: () => import("./jobs.js").then((all) => all.JobsView), needs: "jobs" },
+  { id: "cost", title: "Cost", load: () => import("./cost.js").then((all) => all.CostView), needs: hasCosts },
+  { id: "placement", title: "Placement", load: () => import("./placement.js").then((all) => all.PlacementView), needs: "gpus" },
+  { id: "findings", title: "Findings", load: () => import("./findings.js").then((all) => all.FindingsView), needs: "findings", badge: findingCount },
 ];
+
+function hasCosts(store) {
+  if (store.has("costs")) return true;
+  const nodes = store.table("nodes");
+  return !store.about.partial && nodes.place.has("gpuHourMicros") && [...nodes.rows.values()].some((row) => nodes.get(row, "gpuHourMicros") > 0);
+}
+
+function findingCount(store) {
+  const table = store.table("findings");
+  let bad = 0;
+  for (const row of table.rows.values()) if (table.get(row, "severity") !== "note") ++bad;
+  return bad;
+}
 
 const kKeys = [["/", "to the filter"], ["Esc", "leave the filter, or empty it"], ["1 … 9", "the views"], ["p", "pause"], ["?", "this help"]];
 const kStates = { connecting: "connecting", live: "live", paused: "paused", hidden: "resting: the tab is hidden", lost: "no connection" };
@@ -117,7 +126,13 @@ class App extends Component {
     const { store } = this.props;
     if (!current) return html`<p class="soft">There is nothing to show yet.</p>`;
     if (current.id === "gpus" && at.item) return html`<${GpuView} store=${store} gpu=${at.item} />`;
+    if (!current.view) return this.load(current);
     return html`<${current.view} key=${current.id} store=${store} filter=${filter} item=${at.item} />`;
+  }
+
+  load(view) {
+    view.coming ??= view.load().then((loaded) => (view.view = loaded), (why) => (view.problem = String(why.message ?? why))).finally(() => this.forceUpdate());
+    return view.problem ? html`<p class="notice">This view did not load: ${view.problem}. Load the page again.</p>` : html`<p class="waiting">Loading.</p>`;
   }
 
   help(theme, keys) {

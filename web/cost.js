@@ -97,9 +97,3 @@ export function CostView({ store, filter }) {
     ${now && html`<h2>Now, by the hour</h2><${DataTable} label="Cost of an hour as it is now" columns=${columnsOf(Math.max(1, ...now.rows.map((r) => r.total)), now.bill, "an hour")} rows=${now.rows} filter=${filter} empty="Nobody holds a GPU that has a price." />`}
   </section>`;
 }
-
-export function hasCosts(store) {
-  if (store.has("costs")) return true;
-  const nodes = store.table("nodes");
-  return !store.about.partial && nodes.place.has("gpuHourMicros") && [...nodes.rows.values()].some((row) => nodes.get(row, "gpuHourMicros") > 0);
-}

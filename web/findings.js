@@ -22,10 +22,3 @@ export function FindingsView({ store, filter }) {
   return html`<section aria-labelledby="findings-title"><h2 id="findings-title">Findings</h2>
     <${DataTable} label="Findings" columns=${kColumns} rows=${rows} filter=${filter} empty="Nothing is wrong, and nothing has been." /></section>`;
 }
-
-export function findingCount(store) {
-  const table = store.table("findings");
-  let bad = 0;
-  for (const row of table.rows.values()) if (table.get(row, "severity") !== "note") ++bad;
-  return bad;
-}

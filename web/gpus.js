@@ -222,11 +222,12 @@ export class GpuView extends Component {
     const only = new Set([key]);
     const shares = groupBy(store.shareTable("shares"), "gpu", only).get(key) ?? [];
     const parts = groupBy(store.shareTable("parts"), "gpu", only).get(key) ?? [];
-    const uuids = store.shareTable("uuids");
+    const details = store.shareTable("details");
+    const detail = details.object(details.rows.get(key) ?? []);
     const facts = [
-      ["model", plain(gpu.model)], ["node", plain(nodeOf(key))], ["UUID", plain(uuids.rows.get(key)?.[1] ?? "–")], ["sharing", plain(gpu.sharing || "none")],
+      ["model", plain(gpu.model)], ["node", plain(nodeOf(key))], ["UUID", plain(detail.uuid ?? "–")], ["sharing", plain(gpu.sharing || "none")],
       ["shares held", `${gpu.allocated} of ${gpu.slots}`], ["use", percent(gpu.busy)], ["memory", `${memory(gpu.memoryUsed)} of ${memory(gpu.memoryTotal)}`],
-      ["power", watts(gpu.watts)], ["temperature", celsius(gpu.celsius)],
+      ["power", watts(detail.watts)], ["temperature", celsius(detail.celsius)],
     ];
     return html`<section aria-labelledby="gpu-title">
       <p><a href="#/gpus">All GPUs</a></p>

@@ -30,11 +30,14 @@ export class EventReader {
   }
 }
 
+// Cells come by column.
+const rowsOf = (cells) => (cells[0] ?? []).map((_, i) => cells.map((column) => column[i]));
+
 export class Table {
-  constructor(columns, rows) {
+  constructor(columns, cells) {
     this.columns = columns;
     this.place = new Map(columns.map((name, i) => [name, i]));
-    this.rows = new Map(rows.map((row) => [row[0], row]));
+    this.rows = new Map(rowsOf(cells).map((row) => [row[0], row]));
     this.keysVersion = 1; // grows when a row comes or goes
   }
   get(row, column) {
@@ -44,7 +47,7 @@ export class Table {
     return Object.fromEntries(this.columns.map((name, i) => [name, row[i]]));
   }
   apply(step) {
-    for (const row of step.set) {
+    for (const row of rowsOf(step.set)) {
       if (!this.rows.has(row[0])) ++this.keysVersion;
       this.rows.set(row[0], row);
     }
@@ -175,7 +178,7 @@ export class Store {
 
   async #takeSnapshot() {
     const all = await this.json("snapshot.json");
-    this.tables = new Map(Object.entries(all.tables).map(([name, one]) => [name, new Table(one.columns, one.rows)]));
+    this.tables = new Map(Object.entries(all.tables).map(([name, one]) => [name, new Table(one.columns, one.cells)]));
     Object.assign(this, { about: all.about, version: all.version, epoch: all.epoch, at: all.at });
     this.asked.clear();
     this.changed();
@@ -218,7 +221,7 @@ export class Store {
   // Of a large cluster: who is on the GPUs of these nodes.
   async askShares(nodes) {
     const all = await this.json(`shares.json?${nodes.map((name) => `node=${encodeURIComponent(name)}`).join("&")}`);
-    this.asked = new Map(Object.entries(all).map(([name, one]) => [name, new Table(one.columns, one.rows)]));
+    this.asked = new Map(Object.entries(all).map(([name, one]) => [name, new Table(one.columns, one.cells)]));
     this.changed();
   }
   // The tables of shares, whole or as asked for.

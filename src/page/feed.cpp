@@ -15,26 +15,23 @@ std::string ms_text(Moment at) {
 
 /// What is new and what is gone of one table; empty: nothing.
 std::string table_step(const Table& before, const Table& after) {
-    std::string set;
+    std::vector<const Row*> set;
     std::string gone;
     const auto drop = [&](const Row& row) {
         if (!gone.empty()) gone += ',';
         append_json_quoted(gone, row.key);
     };
-    const auto take = [&](const Row& row) {
-        if (!set.empty()) set += ',';
-        set += row.json;
-    };
     auto old = before.rows.begin();
     for (const Row& row : after.rows) {
         for (; old != before.rows.end() && old->key < row.key; ++old) drop(*old);
         const bool known = old != before.rows.end() && old->key == row.key;
-        if (!known || old->json != row.json) take(row);
+        if (!known || old->cells != row.cells) set.push_back(&row);
         if (known) ++old;
     }
     for (; old != before.rows.end(); ++old) drop(*old);
     if (set.empty() && gone.empty()) return {};
-    return "{\"set\":[" + set + "],\"gone\":[" + gone + "]}";
+    return "{\"set\":" + (set.empty() ? "[]" : columns_json(after.columns.size(), set)) +
+           ",\"gone\":[" + gone + "]}";
 }
 
 std::string step_json(const State& before, const State& after) {

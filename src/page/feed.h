@@ -39,7 +39,7 @@ public:
     [[nodiscard]] Text snapshot() const;
 
     /// What leads from a version to the newest one: {"version","at","steps":[{"about","tables":{"gpus":
-    /// {"set":[rows],"gone":[keys]}}}]}. json is null where that is not known any more: take the snapshot.
+    /// {"set":[cells by column],"gone":[keys]}}}]}. json is null where that is not known any more: take the snapshot.
     [[nodiscard]] Text changes(std::uint64_t since) const;
 
     /// Waits for a version above `seen`, at most that long; the newest version.

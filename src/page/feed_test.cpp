@@ -23,17 +23,23 @@ State state_of(const std::map<std::string, int>& values) {
     return state;
 }
 
+void take_cells(std::map<std::string, int>& rows, const Json& cells) {
+    for (std::size_t i = 0; i < (cells.empty() ? 0 : cells[0].size()); ++i) {
+        rows[cells[0][i]] = cells[1][i];
+    }
+}
+
 /// As a viewer keeps them.
 std::map<std::string, int> rows_of(const Json& snapshot) {
     std::map<std::string, int> rows;
-    for (const Json& row : snapshot["tables"]["gpus"]["rows"]) rows[row[0]] = row[1];
+    take_cells(rows, snapshot["tables"]["gpus"]["cells"]);
     return rows;
 }
 
 void take_changes(std::map<std::string, int>& rows, const Json& changes) {
     for (const Json& step : changes["steps"]) {
         if (!step["tables"].contains("gpus")) continue;
-        for (const Json& row : step["tables"]["gpus"]["set"]) rows[row[0]] = row[1];
+        take_cells(rows, step["tables"]["gpus"]["set"]);
         for (const Json& key : step["tables"]["gpus"]["gone"]) rows.erase(key);
     }
 }
@@ -50,11 +56,11 @@ TEST(PageFeed, TellsWhatIsNewAndWhatIsGone) {
     feed.publish(state_of({{"a", 1}, {"b", 2}, {"c", 3}}), Moment(5ms));
     EXPECT_EQ(*feed.snapshot().json,
               R"({"epoch":"e","version":1,"at":5,"about":{"title":"t"},"tables":{"gpus":)"
-              R"({"columns":["gpu","busy"],"rows":[["a",1],["b",2],["c",3]]}}})");
+              R"({"columns":["gpu","busy"],"cells":[["a","b","c"],[1,2,3]]}}})");
     feed.publish(state_of({{"a", 1}, {"c", 4}, {"d", 5}}), Moment(6ms));
     EXPECT_EQ(*feed.changes(1).json,
               R"({"version":2,"at":6,"steps":[{"about":{"title":"t"},"tables":)"
-              R"({"gpus":{"set":[["c",4],["d",5]],"gone":["b"]}}}]})");
+              R"({"gpus":{"set":[["c","d"],[4,5]],"gone":["b"]}}}]})");
     EXPECT_EQ(feed.changes(2).version, 2U);
     EXPECT_EQ(Json::parse(*feed.changes(2).json)["steps"].size(), 0U);
     EXPECT_EQ(feed.changes(3).json, nullptr) << "of the future";
@@ -133,9 +139,10 @@ TEST(PageFeed, WakesWhoWaits) {
 
 TEST(PageTable, CutsTextsAndKeepsControlCharactersOut) {
     const Row row = RowWriter("k").text("a\x1b[31m\n\"b\"").text(std::string(2'000, 'x')).done();
-    const Json cells = Json::parse(row.json);
-    EXPECT_EQ(cells[1], "a [31m \"b\"");
-    EXPECT_LE(cells[2].get<std::string>().size(), RowWriter::kMostText);
+    const Row* const one[] = {&row};
+    const Json cells = Json::parse(columns_json(3, one));
+    EXPECT_EQ(cells[1][0], "a [31m \"b\"");
+    EXPECT_LE(cells[2][0].get<std::string>().size(), RowWriter::kMostText);
 }
 
 TEST(PageTable, KeepsOneRowOfAName) {
@@ -146,7 +153,15 @@ TEST(PageTable, KeepsOneRowOfAName) {
     }
     settle(state);
     ASSERT_EQ(state.tables[0].rows.size(), 1U);
-    EXPECT_EQ(state.tables[0].rows[0].json, R"(["same",2])");
+    EXPECT_EQ(state.tables[0].rows[0].cells, "\"same\"\n2");
+}
+
+TEST(PageTable, WritesCellsByColumn) {
+    const Row a = RowWriter("a\nb").number(std::nullopt).text("").done();
+    const Row b = RowWriter("").flag(true).raw("[1,2]").done();
+    const Row* const both[] = {&a, &b};
+    EXPECT_EQ(columns_json(3, both), R"([["a\nb",""],[null,true],["",[1,2]]])");
+    EXPECT_EQ(columns_json(2, {}), "[[],[]]");
 }
 
 }  // namespace

@@ -20,13 +20,6 @@ using gpu::Metric;
 using telemetry::Device;
 using telemetry::Snapshot;
 
-constexpr std::uint64_t kMilliwattsPerWatt = 1'000;
-
-std::optional<std::uint64_t> watts(std::optional<std::uint64_t> milliwatts) {
-    if (!milliwatts) return std::nullopt;
-    return *milliwatts / kMilliwattsPerWatt;
-}
-
 /// Of a unit of money; nothing that is not a price.
 std::optional<std::uint64_t> micros(std::optional<double> price) {
     constexpr double kMostPrice = 1e6;
@@ -90,8 +83,6 @@ Row gpu_row(const Snapshot& node, const Device& device) {
         .number(mebibytes(top::memory_total_of(device)))
         .number(mebibytes(device.total.memory_bytes))
         .number(percent(top::busy_of(device)))
-        .number(device.metrics.whole(Metric::kTemperatureCelsius))
-        .number(watts(device.total.power_milliwatts))
         .text(sharing_text(device))
         .number(slots)
         .number(allocated)
@@ -165,8 +156,8 @@ std::vector<Table> tables_of(const Sight& sight, Breadth breadth) {
                             "driver", "problem", "gpuHourMicros"},
                 .rows = {}};
     Table gpus{.name = "gpus",
-               .columns = {"gpu", "model", "memoryTotal", "memoryUsed", "busy", "celsius", "watts",
-                           "sharing", "slots", "allocated", "health", "reason", "advice", "slices"},
+               .columns = {"gpu", "model", "memoryTotal", "memoryUsed", "busy", "sharing", "slots",
+                           "allocated", "health", "reason", "advice", "slices"},
                .rows = {}};
     Table pods{
         .name = "pods", .columns = {"pod", "phase", "node", "gpu", "share", "reason"}, .rows = {}};

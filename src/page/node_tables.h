@@ -43,7 +43,7 @@ enum class Breadth : std::uint8_t { kWhole, kWithoutShares };
 inline constexpr std::size_t kMostShares = 4'000;
 Breadth breadth_of(const top::ClusterSnapshot& cluster);
 
-/// "nodes", "gpus", "findings", "pods", and with kWhole "shares", "parts" and "uuids".
+/// "nodes", "gpus", "findings", "pods", and with kWhole "shares", "parts" and "details".
 /// GPUs have the key "node/index". Memory is in MiB, use in percent, both rounded down.
 std::vector<Table> tables_of(const Sight& sight, Breadth breadth);
 

@@ -24,11 +24,15 @@ protected:
         const Json all = Json::parse(tables_json(state));
         std::map<std::string, Json> found;
         if (!all.contains(name)) return found;
-        for (const Json& row : all[name]["rows"]) {
-            EXPECT_EQ(row.size(), all[name]["columns"].size()) << name;
+        const Json& columns = all[name]["columns"];
+        const Json& cells = all[name]["cells"];
+        EXPECT_EQ(cells.size(), columns.size()) << name;
+        for (std::size_t row = 0; row < cells.at(0).size(); ++row) {
             Json object;
-            for (std::size_t i = 0; i < row.size(); ++i) object[all[name]["columns"][i]] = row[i];
-            found[row[0]] = object;
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                object[columns[i]] = cells.at(i).at(row);
+            }
+            found[cells[0][row]] = object;
         }
         return found;
     }
@@ -62,7 +66,7 @@ TEST_F(PageTables, TellSharesOfAGpuByPod) {
         EXPECT_FALSE(share["memoryHeld"].is_null() && share["source"] != "none") << key;
     }
     EXPECT_GT(rows(sight(), "parts").size(), 1U);
-    EXPECT_EQ(rows(sight(), "uuids").size(), 4U);
+    EXPECT_EQ(rows(sight(), "details").size(), 4U);
 }
 
 TEST_F(PageTables, TellANodeThatDoesNotAnswer) {

@@ -90,15 +90,18 @@ std::vector<Table> share_tables(const top::ClusterSnapshot& cluster,
                 .columns = {"id", "gpu", "part", "profile", "start", "size", "memoryTotal",
                             "memoryUsed", "busy"},
                 .rows = {}};
-    Table uuids{.name = "uuids", .columns = {"gpu", "uuid"}, .rows = {}};
+    Table details{.name = "details", .columns = {"gpu", "uuid", "celsius", "watts"}, .rows = {}};
     const std::set<std::string> wanted(nodes.begin(), nodes.end());
     for (const top::Agent& agent : cluster.agents) {
         if (!agent.snapshot || !wanted.contains(agent.snapshot->node)) continue;
         const Snapshot& node = *agent.snapshot;
         for (const Device& device : node.devices) {
-            uuids.rows.push_back(RowWriter(gpu_row_key(node.node, device.gpu.index))
-                                     .text(device.gpu.uuid.text)
-                                     .done());
+            details.rows.push_back(
+                RowWriter(gpu_row_key(node.node, device.gpu.index))
+                    .text(device.gpu.uuid.text)
+                    .number(device.metrics.whole(gpu::Metric::kTemperatureCelsius))
+                    .number(watts(device.total.power_milliwatts))
+                    .done());
             for (const Part& part : device.parts) {
                 if (part.gpu_instance) parts.rows.push_back(part_row(node, device, part));
                 for (const Tenant& tenant : part.tenants) {
@@ -108,7 +111,7 @@ std::vector<Table> share_tables(const top::ClusterSnapshot& cluster,
         }
     }
     std::vector<Table> all;
-    for (Table* const table : {&shares, &parts, &uuids}) all.push_back(std::move(*table));
+    for (Table* const table : {&shares, &parts, &details}) all.push_back(std::move(*table));
     return all;
 }
 

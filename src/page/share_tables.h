@@ -13,11 +13,17 @@
 
 namespace aliquot::page {
 
-/// "shares", "parts" and "uuids" of some nodes.
+/// "shares", "parts" and "details" of some nodes.
 std::vector<Table> share_tables(const top::ClusterSnapshot& cluster,
                                 const std::vector<std::string>& nodes);
 
 // The page's units.
+
+inline std::optional<std::uint64_t> watts(std::optional<std::uint64_t> milliwatts) {
+    constexpr std::uint64_t kMilliwattsPerWatt = 1'000;
+    if (!milliwatts) return std::nullopt;
+    return *milliwatts / kMilliwattsPerWatt;
+}
 
 inline std::optional<std::uint64_t> mebibytes(std::optional<std::uint64_t> bytes) {
     constexpr unsigned kShift = 20;

@@ -29,6 +29,12 @@ http::Response refused(int status, std::string words) {
     return {.status = status, .body = std::move(words) + "\n"};
 }
 
+/// Of types that a browser shows nobody: with "nosniff" it takes them for nothing else.
+bool is_part(std::string_view type) {
+    return type.starts_with("text/javascript") || type.starts_with("text/css") ||
+           type == kJsonType || type == "text/event-stream";
+}
+
 bool is_data(std::string_view path) { return path == "events" || path.ends_with(".json"); }
 
 /// Whether a Host field names this machine as only itself does: an IP address or localhost.
@@ -74,11 +80,14 @@ Site::Site(std::shared_ptr<Live> live, std::string prefix, Reach reach, Gate gat
 
 http::Response Site::operator()(const http::Request& request) const {
     http::Response response = answer(request);
-    response.headers.emplace_back("Content-Security-Policy", kPolicy);
+    // The policy is of the document, and of what a browser might take for one.
+    if (!is_part(response.content_type)) {
+        response.headers.emplace_back("Content-Security-Policy", kPolicy);
+        response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
+    }
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
     response.headers.emplace_back("Referrer-Policy", "no-referrer");
     response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
-    response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
     response.headers.emplace_back("Cache-Control", "no-cache");
     return response;
 }

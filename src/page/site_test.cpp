@@ -64,7 +64,11 @@ TEST_F(PageSite, LetsABrowserLoadNothingFromElsewhere) {
     const std::string policy = header(ask("/page/"), "Content-Security-Policy");
     EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'self';"));
     EXPECT_THAT(policy, testing::Not(HasSubstr("unsafe")));
-    EXPECT_EQ(header(ask("/page/snapshot.json"), "X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(header(ask("/page/no-such"), "Content-Security-Policy"), policy);
+    for (const char* part : {"/page/snapshot.json", "/page/app.js", "/page/style.css"}) {
+        EXPECT_EQ(header(ask(part), "X-Content-Type-Options"), "nosniff") << part;
+        EXPECT_EQ(header(ask(part), "Content-Security-Policy"), "") << "a quarter of a kilobyte";
+    }
     for (const Asset& asset : assets()) {
         if (asset.path.starts_with("vendor/")) continue;
         EXPECT_THAT(asset.text, testing::Not(HasSubstr("http://"))) << asset.path;

@@ -18,33 +18,48 @@ void settle(State& state) {
 }
 
 RowWriter::RowWriter(std::string key) {
-    row_.json = "[";
-    append_json_quoted(row_.json, key);
+    append_json_quoted(row_.cells, key);
     row_.key = std::move(key);
 }
 
 RowWriter& RowWriter::text(std::string_view words) {
-    row_.json += ',';
-    append_json_quoted(row_.json, one_line(words, kMostText - 3));
+    row_.cells += '\n';
+    append_json_quoted(row_.cells, one_line(words, kMostText - 3));
     return *this;
 }
 
 RowWriter& RowWriter::number(std::optional<std::uint64_t> value) {
-    row_.json += ',';
-    row_.json += value ? std::to_string(*value) : "null";
-    return *this;
+    return raw(value ? std::to_string(*value) : "null");
 }
 
 RowWriter& RowWriter::flag(bool value) { return raw(value ? "true" : "false"); }
 
 RowWriter& RowWriter::raw(std::string_view json) {
-    row_.json.append(",").append(json);
+    row_.cells.append("\n").append(json);
     return *this;
 }
 
-Row RowWriter::done() {
-    row_.json += ']';
-    return std::move(row_);
+Row RowWriter::done() { return std::move(row_); }
+
+std::string columns_json(std::size_t columns, std::span<const Row* const> rows) {
+    std::vector<std::size_t> at(rows.size(), 0);  // where the next cell of each row begins
+    std::size_t bytes = columns * 3 + 2;
+    for (const Row* const row : rows) bytes += row->cells.size() + 1;
+    std::string json = "[";
+    json.reserve(bytes);
+    for (std::size_t column = 0; column < columns; ++column) {
+        if (column > 0) json += ',';
+        json += '[';
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i > 0) json += ',';
+            const std::string_view cells = rows[i]->cells;
+            const std::size_t end = std::min(cells.find('\n', at[i]), cells.size());
+            json += cells.substr(at[i], end - at[i]);
+            at[i] = std::min(end + 1, cells.size());
+        }
+        json += ']';
+    }
+    return json += ']';
 }
 
 std::string tables_json(const State& state) {
@@ -57,12 +72,12 @@ std::string tables_json(const State& state) {
             if (i > 0) json += ',';
             append_json_quoted(json, table.columns[i]);
         }
-        json += "],\"rows\":[";
-        for (std::size_t i = 0; i < table.rows.size(); ++i) {
-            if (i > 0) json += ',';
-            json += table.rows[i].json;
-        }
-        json += "]}";
+        std::vector<const Row*> rows;
+        rows.reserve(table.rows.size());
+        for (const Row& row : table.rows) rows.push_back(&row);
+        json += "],\"cells\":";
+        json += columns_json(table.columns.size(), rows);
+        json += '}';
     }
     return json + "}";
 }

@@ -167,8 +167,8 @@ class PageTest(unittest.TestCase):
     def test_draws_hostile_names_as_text(self):
         page = self.opened()
         page.value(f"""aliquotPage.setPaused(true), aliquotPage.take({{version: 1e9, at: Date.now(), steps: [{{about: aliquotPage.about, tables: {{
-            pods: {{set: [[{json.dumps('x/' + HOSTILE)}, "Pending", "", "", "", {json.dumps(HOSTILE)}]], gone: []}},
-            findings: {{set: [["__proto__", "error", {json.dumps(HOSTILE)}, {json.dumps(HOSTILE)}, "", null]], gone: []}}}}}}]}})""")
+            pods: {{set: [[{json.dumps('x/' + HOSTILE)}], ["Pending"], [""], [""], [""], [{json.dumps(HOSTILE)}]], gone: []}},
+            findings: {{set: [["__proto__"], ["error"], [{json.dumps(HOSTILE)}], [{json.dumps(HOSTILE)}], [""], [null]], gone: []}}}}}}]}})""")
         for view in VIEWS:
             self.go(page, view)
         self.go(page, "pods")
@@ -362,7 +362,7 @@ class SceneTest(unittest.TestCase):
         page.value(f"""(() => {{
             const hostile = {json.dumps(HOSTILE)}, steps = {{}}, kept = new Set(["phase", "health", "state", "kind", "gpu", "part", "severity"]);
             for (const [name, table] of aliquotPage.tables)
-                steps[name] = {{gone: [], set: [...table.rows.values()].map((row) => row.map((cell, i) => typeof cell !== "string" || i === 0 || kept.has(table.columns[i]) ? cell : cell + hostile))}};
+                steps[name] = {{gone: [], set: table.columns.map((column, i) => [...table.rows.values()].map((row) => typeof row[i] !== "string" || i === 0 || kept.has(column) ? row[i] : row[i] + hostile))}};
             aliquotPage.take({{version: 1e9, at: Date.now(), steps: [{{about: {{...aliquotPage.about, title: hostile, only: hostile}}, tables: steps}}]}});
         }})()""")
         key = page.value("encodeURIComponent([...aliquotPage.table('gpus').rows.keys()][0])")

@@ -7,9 +7,13 @@
 #include "base/sentence.h"
 #include "cost_store/database.h"
 #include "os/dynamic_library.h"
+#include "os/load_note.h"
 
 namespace aliquot::cost_store {
 namespace {
+
+[[gnu::section(".note.dlopen"), gnu::used]] alignas(4) constexpr auto kLoadNote = os::load_note(
+    R"([{"soname":["libpq.so.5"],"feature":"costs","description":"Costs kept in PostgreSQL","priority":"recommended"}])");
 
 constexpr const char* kPatienceSeconds = "10";
 constexpr Database::Dialect kPostgresWords{

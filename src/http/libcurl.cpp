@@ -10,32 +10,15 @@
 #include <string_view>
 
 #include "os/dynamic_library.h"
+#include "os/load_note.h"
 
 namespace aliquot::http {
 namespace {
 
 constexpr char kName[] = "libcurl.so.4";
 
-/// Tells whoever collects a program's libraries (deploy/image, a distribution's packager) what is
-/// loaded at run time. Source: UAPI group, ELF dlopen metadata.
-constexpr std::string_view kLoads =
-    R"([{"soname":["libcurl.so.4"],"feature":"http","description":"HTTP to the API server and to node agents","priority":"required"}])";
-
-struct LoadNote {
-    std::uint32_t owner_size = 4;
-    std::uint32_t text_size = sizeof(text);
-    std::uint32_t kind = 0x407c0c0a;
-    std::array<char, 4> owner{'F', 'D', 'O', '\0'};
-    std::array<char, (kLoads.size() + 4) / 4 * 4> text{};  // ends with a zero
-};
-
-constexpr LoadNote load_note() {
-    LoadNote note;
-    for (std::size_t i = 0; i < kLoads.size(); ++i) note.text[i] = kLoads[i];
-    return note;
-}
-
-[[gnu::section(".note.dlopen"), gnu::used]] alignas(4) constexpr LoadNote kLoadNote = load_note();
+[[gnu::section(".note.dlopen"), gnu::used]] alignas(4) constexpr auto kLoadNote = os::load_note(
+    R"([{"soname":["libcurl.so.4"],"feature":"http","description":"HTTP to the API server and to node agents","priority":"required"}])");
 
 /// Never closed: libcurl's threads and ours may outlive every static object.
 const Result<os::DynamicLibrary>& library() {

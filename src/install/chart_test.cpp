@@ -197,6 +197,18 @@ std::vector<Pair> pairs() {
     all.push_back({.name = "claims", .values = {.dra = "auto"}, .set = {"dra=auto"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     all.push_back({.name = "pools", .values = {.pools = true}, .set = {"pools=true"}});
+    all.push_back(
+        {.name = "costs", .values = {.cost_store = "temporary"}, .set = {"cost.store=temporary"}});
+    all.push_back({.name = "costs on a volume",
+                   .values = {.cost_store = "claim/costs", .pod_monitor = true},
+                   .set = {"cost.store=claim/costs,metrics.podMonitor=true"}});
+    const std::string prices = "apiVersion: aliquot.dev/v1alpha1\nkind: Prices\ncurrency: EUR\n";
+    all.push_back({.name = "costs in PostgreSQL",
+                   .values = {.cost_store = "postgresql://db.lab:6432/aliquot?sslmode=verify-full",
+                              .cost_secret = "aliquot-database",
+                              .prices = prices},
+                   .set = {"cost.store=postgresql://db.lab:6432/aliquot?sslmode=verify-full",
+                           "cost.secret=aliquot-database,cost.prices=" + prices}});
     Values little{.webhook = false, .network_policy = false, .own_node_policy = false};
     little.pod_monitor = true;
     all.push_back({.name = "little",
@@ -257,7 +269,8 @@ TEST(Chart, HelmRendersWhatInstallPrints) {
 TEST(Chart, HelmRefusesWhatTheSchemaDoesNotKnow) {
     for (const char* const word :
          {"nodeselector.a=b", "agent.image=x", "profile=gke", "mig=true", "controller.replicas=0",
-          "taint=gpu", "metrics.serviceMonitor=true,metrics.podMonitor=true"}) {
+          "cost.store=postgresql://me:secret@db/x", "cost.store=/var/lib/x", "taint=gpu",
+          "metrics.serviceMonitor=true,metrics.podMonitor=true"}) {
         EXPECT_GT(helm({word}, {}).first, 0) << word;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/meaning.h"
 
+#include "base/number.h"
 #include "base/text.h"
 #include "document/write.h"
 
@@ -87,6 +88,20 @@ std::string key_of(const std::string& taint) {
     return parsed ? parsed->key : std::string();
 }
 
+constexpr std::string_view kClaim = "claim/";
+constexpr std::string_view kDatabase = "postgresql://";
+
+/// Where the database listens.
+unsigned port_of(std::string_view store) {
+    constexpr unsigned kPostgres = 5432;
+    if (!store.starts_with(kDatabase)) return kPostgres;
+    std::string_view host = store.substr(kDatabase.size());
+    host = host.substr(0, host.find_first_of("/?"));
+    const auto colon = host.rfind(':');
+    if (colon == std::string_view::npos) return kPostgres;
+    return parse_number<unsigned>(host.substr(colon + 1)).value_or(kPostgres);
+}
+
 std::string or_else(const std::string& own, std::string_view other) {
     return own.empty() ? std::string(other) : own;
 }
@@ -96,6 +111,7 @@ std::map<std::string, std::vector<std::string>, std::less<>> lists_of(const Valu
     if (config.empty()) config["default"] = "version: v1\n";
     return {{"config", mapping_lines(config)},
             {"mig_config_text", mapping_lines({{"config.yaml", values.mig_config.value_or("")}})},
+            {"prices_text", mapping_lines({{"prices.yaml", values.prices.value_or("")}})},
             {"node_selector", mapping_lines(values.node_selector)},
             {"tolerations", toleration_lines(tolerations_of(values))},
             {"api_servers", address_lines(values.api_server_cidrs)},
@@ -107,6 +123,8 @@ std::map<std::string, std::vector<std::string>, std::less<>> lists_of(const Valu
 Meaning meaning_of(const Values& values) {
     const ProfileFacts& facts = profile_facts(values.profile);
     const bool placed = values.webhook && values.placement;
+    const bool costs = values.webhook && values.cost_store != "off";
+    const bool in_database = values.cost_store.starts_with(kDatabase);
     Meaning made;
     made.switches = {
         {"namespace", true},
@@ -130,12 +148,19 @@ Meaning meaning_of(const Values& values) {
         {"webhook", values.webhook},
         {"placement", placed},
         {"placement_preemption", placed && values.placement_preemption},
-        {"controller_monitor", placed && (values.service_monitor || values.pod_monitor)},
+        {"controller_monitor", (placed || costs) && (values.service_monitor || values.pod_monitor)},
         {"pools", values.webhook && values.pools},
         {"pools_policy", values.webhook && values.pools && values.own_node_policy},
         {"jobs", values.webhook && values.jobs},
-        {"controller_args",
-         !values.webhook_client_ca.empty() || values.placement || values.pools || values.jobs},
+        {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools ||
+                                values.jobs || costs},
+        {"costs", costs},
+        {"controller_metrics", placed || costs},
+        {"cost_file", costs && !in_database},
+        {"cost_claim", costs && values.cost_store.starts_with(kClaim)},
+        {"cost_database", costs && in_database},
+        {"cost_secret", costs && !values.cost_secret.empty()},
+        {"cost_prices", costs && values.prices.has_value()},
         {"placement_policy", placed && values.own_node_policy},
         {"service_monitor", values.service_monitor},
         {"pod_monitor", values.pod_monitor},
@@ -160,7 +185,15 @@ Meaning meaning_of(const Values& values) {
         {"unhealthy_taint", values.unhealthy_taint},
         {"mig_drain", values.mig_drain},
         {"dra", values.dra},
-        {"controller_replicas", std::to_string(values.controller_replicas)},
+        // A volume that one node may mount has one reader.
+        {"controller_replicas",
+         std::to_string(values.cost_store.starts_with(kClaim) ? 1 : values.controller_replicas)},
+        {"cost_store", in_database ? values.cost_store : "/var/lib/aliquot/cost.sqlite"},
+        {"cost_claim_name", values.cost_store.starts_with(kClaim)
+                                ? values.cost_store.substr(kClaim.size())
+                                : std::string()},
+        {"cost_secret_name", values.cost_secret},
+        {"cost_port", std::to_string(port_of(values.cost_store))},
         {"webhook_client_ca", values.webhook_client_ca},
         {"webhook_client_names", join(values.webhook_client_names, ",")},
         {"metrics_namespace", values.metrics_namespace}};
@@ -171,49 +204,65 @@ Meaning meaning_of(const Values& values) {
 namespace {
 
 std::map<std::string, std::string, std::less<>> helm_switches() {
-    return {{"namespace", ".Values.createNamespace"},
-            {"critical_quota", ".Values.criticalQuota"},
-            {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
-            {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
-            {"own_node_policy",
-             "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
-             ".Capabilities.KubeVersion.Version)"},
-            {"mig_config", ".Values.mig.config"},
-            {"dra", "ne .Values.dra \"off\""},
-            {"runtime_class", ".Values.agent.runtimeClassName"},
-            {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
-            {"default_config", ".Values.defaultConfig"},
-            {"labels", "ne .Values.labels.writer \"node\""},
-            {"label_profiles", ".Values.labels.profiles"},
-            {"node_taint", ".Values.taint"},
-            {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
-            {"mig", ".Values.mig.enabled"},
-            {"mps", ".Values.mps"},
-            {"administers", "or .Values.mig.enabled .Values.mps"},
-            {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
-            {"webhook", ".Values.controller.enabled"},
-            {"placement", "and .Values.controller.enabled .Values.placement"},
-            {"placement_preemption",
-             "and .Values.controller.enabled .Values.placement .Values.placementPreemption"},
-            {"jobs", "and .Values.controller.enabled .Values.jobs"},
-            {"controller_monitor",
-             "and .Values.controller.enabled .Values.placement (or "
-             ".Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},
-            {"pools", "and .Values.controller.enabled .Values.pools"},
-            {"pools_policy",
-             "and .Values.controller.enabled .Values.pools .Values.ownNodePolicy "
-             "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
-            {"controller_args",
-             "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs"},
-            {"placement_policy",
-             "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
-             "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
-            {"service_monitor", ".Values.metrics.serviceMonitor"},
-            {"pod_monitor", ".Values.metrics.podMonitor"},
-            {"network_policy", ".Values.networkPolicy"},
-            {"api_servers", ".Values.controller.from"},
-            {"webhook_client_ca", ".Values.controller.clientCA"},
-            {"metrics_api", ""}};
+    return {
+        {"namespace", ".Values.createNamespace"},
+        {"critical_quota", ".Values.criticalQuota"},
+        {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
+        {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
+        {"own_node_policy",
+         "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
+         ".Capabilities.KubeVersion.Version)"},
+        {"mig_config", ".Values.mig.config"},
+        {"dra", "ne .Values.dra \"off\""},
+        {"runtime_class", ".Values.agent.runtimeClassName"},
+        {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
+        {"default_config", ".Values.defaultConfig"},
+        {"labels", "ne .Values.labels.writer \"node\""},
+        {"label_profiles", ".Values.labels.profiles"},
+        {"node_taint", ".Values.taint"},
+        {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
+        {"mig", ".Values.mig.enabled"},
+        {"mps", ".Values.mps"},
+        {"administers", "or .Values.mig.enabled .Values.mps"},
+        {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
+        {"webhook", ".Values.controller.enabled"},
+        {"placement", "and .Values.controller.enabled .Values.placement"},
+        {"placement_preemption",
+         "and .Values.controller.enabled .Values.placement .Values.placementPreemption"},
+        {"jobs", "and .Values.controller.enabled .Values.jobs"},
+        {"controller_metrics",
+         "and .Values.controller.enabled (or .Values.placement (ne .Values.cost.store "
+         "\"off\"))"},
+        {"costs", "and .Values.controller.enabled (ne .Values.cost.store \"off\")"},
+        {"cost_file",
+         "and .Values.controller.enabled (ne .Values.cost.store \"off\") (not (hasPrefix "
+         "\"postgresql://\" .Values.cost.store))"},
+        {"cost_claim", "and .Values.controller.enabled (hasPrefix \"claim/\" .Values.cost.store)"},
+        {"cost_database",
+         "and .Values.controller.enabled (hasPrefix \"postgresql://\" .Values.cost.store)"},
+        {"cost_secret",
+         "and .Values.controller.enabled (ne .Values.cost.store \"off\") .Values.cost.secret"},
+        {"cost_prices",
+         "and .Values.controller.enabled (ne .Values.cost.store \"off\") .Values.cost.prices"},
+        {"controller_monitor",
+         "and .Values.controller.enabled (or .Values.placement (ne .Values.cost.store "
+         "\"off\")) (or .Values.metrics.serviceMonitor .Values.metrics.podMonitor)"},
+        {"pools", "and .Values.controller.enabled .Values.pools"},
+        {"pools_policy",
+         "and .Values.controller.enabled .Values.pools .Values.ownNodePolicy "
+         "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
+        {"controller_args",
+         "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs (ne "
+         ".Values.cost.store \"off\")"},
+        {"placement_policy",
+         "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
+         "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
+        {"service_monitor", ".Values.metrics.serviceMonitor"},
+        {"pod_monitor", ".Values.metrics.podMonitor"},
+        {"network_policy", ".Values.networkPolicy"},
+        {"api_servers", ".Values.controller.from"},
+        {"webhook_client_ca", ".Values.controller.clientCA"},
+        {"metrics_api", ""}};
 }
 
 }  // namespace
@@ -243,13 +292,25 @@ const HelmWords& helm_words() {
                   {"unhealthy_taint", ".Values.unhealthyTaint"},
                   {"mig_drain", ".Values.mig.drain"},
                   {"dra", ".Values.dra"},
-                  {"controller_replicas", ".Values.controller.replicas"},
+                  {"controller_replicas",
+                   "ternary 1 (int .Values.controller.replicas) (hasPrefix \"claim/\" "
+                   ".Values.cost.store)"},
+                  {"cost_store",
+                   "ternary .Values.cost.store \"/var/lib/aliquot/cost.sqlite\" (hasPrefix "
+                   "\"postgresql://\" .Values.cost.store)"},
+                  {"cost_claim_name", "trimPrefix \"claim/\" .Values.cost.store"},
+                  {"cost_secret_name", ".Values.cost.secret"},
+                  {"cost_port",
+                   "regexFind \"[0-9]+$\" (regexFind \"^postgresql://[^/?]*:[0-9]+\" "
+                   ".Values.cost.store) | default 5432"},
                   {"webhook_client_ca", ".Values.controller.clientCA"},
                   {"webhook_client_names", "join \",\" .Values.controller.clientNames"},
                   {"metrics_namespace", ".Values.metrics.namespace"}},
         .lists = {{"config", "{{ toYaml .Values.config | indent @indent@ }}"},
                   {"mig_config_text",
                    "{{ dict \"config.yaml\" .Values.mig.config | toYaml | indent @indent@ }}"},
+                  {"prices_text",
+                   "{{ dict \"prices.yaml\" .Values.cost.prices | toYaml | indent @indent@ }}"},
                   {"node_selector", block("agent.nodeSelector")},
                   {"tolerations",
                    "{{- with .Values.taint }}\n{{ include \"aliquot.ownToleration\" . | indent "

@@ -265,6 +265,43 @@ TEST(Render, PoolsComeWithTheirDefinitionAndTheRightsToTendThem) {
     EXPECT_TRUE(runs.contains("\"--pools\""));
 }
 
+TEST(Render, CostsComeWithAPlaceForThemAndTheWayToTheAgents) {
+    const auto deployment = [](const Values& values) {
+        return to_json(*find(render(values), "Deployment", "aliquot-controller"));
+    };
+    EXPECT_FALSE(deployment({}).contains("cost"));
+    const std::string kept = deployment({.cost_store = "claim/costs"});
+    EXPECT_TRUE(kept.contains(R"("--cost-store=/var/lib/aliquot/cost.sqlite")")) << kept;
+    EXPECT_TRUE(kept.contains(R"("claimName": "costs")")) << kept;
+    EXPECT_TRUE(kept.contains(R"("replicas": 1)")) << "a volume that one node may mount";
+    const Values database{.cost_store = "postgresql://db.lab:6432/aliquot",
+                          .cost_secret = "database",
+                          .prices = "apiVersion: aliquot.dev/v1alpha1\nkind: Prices\n"};
+    const std::string elsewhere = deployment(database);
+    EXPECT_TRUE(elsewhere.contains(R"("--cost-store=postgresql://db.lab:6432/aliquot")"));
+    EXPECT_TRUE(elsewhere.contains(R"("name": "database")")) << elsewhere;
+    EXPECT_FALSE(elsewhere.contains("/var/lib/aliquot"));
+    EXPECT_NE(find(render(database), "ConfigMap", "aliquot-prices"), nullptr);
+    const std::string network =
+        to_json(*find(render(database), "NetworkPolicy", "aliquot-controller"));
+    EXPECT_TRUE(network.contains(R"("port": 6432)")) << network;
+    EXPECT_TRUE(network.contains(R"("port": 9400)")) << network;
+}
+
+TEST(Render, WrongPlacesForCostsAreRefused) {
+    for (const char* const store :
+         {"", "on", "claim/", "claim/A", "/var/lib/costs", "postgresql://",
+          "postgresql://me:secret@db/x", "postgresql://db/x?password=secret", "mysql://db/x"}) {
+        EXPECT_FALSE(check({.cost_store = store})) << store;
+    }
+    EXPECT_TRUE(check({.cost_store = "postgresql://me@db/x?sslmode=require"}));
+    EXPECT_FALSE(check({.cost_store = "temporary", .cost_secret = "database"}));
+    EXPECT_FALSE(check({.prices = "kind: Prices\n"})) << "without a store";
+    EXPECT_FALSE(check({.cost_store = "temporary",
+                        .prices = "apiVersion: aliquot.dev/v1alpha1\nkind: Prices\nrules: 7\n"}));
+    EXPECT_FALSE(check({.webhook = false, .cost_store = "temporary"}));
+}
+
 TEST(Render, ClaimsBringClassesRightsAndSocketsOfTheSamePathOnBothSides) {
     const Values values{.profile = Profile::kMicrok8s, .dra = "auto"};
     const auto all = render(values);

@@ -23,7 +23,8 @@ Values all_options() {
             .placement = true,
             .placement_preemption = true,
             .pools = true,
-            .jobs = true};
+            .jobs = true,
+            .cost_store = "temporary"};
 }
 
 std::string listed(const Value* list, const char* mark = "`") {

@@ -7,10 +7,12 @@
 #include <array>
 
 #include "base/number.h"
+#include "cost/price.h"
 #include "findings/finding.h"
 #include "k8s/names.h"
 #include "k8s/taint.h"
 #include "mig/config.h"
+#include "pools/read.h"
 #include "sharing/config_file.h"
 
 namespace aliquot::install {
@@ -66,6 +68,8 @@ Result<Done> check_words(const Values& values) {
         return wrong("pools", "without the webhook", "both, or neither");
     if (values.jobs && !values.webhook)
         return wrong("jobs", "without the webhook", "both, or neither");
+    if (values.cost_store != "off" && !values.webhook)
+        return wrong("cost store", "without the webhook", "both, or neither");
     if (values.placement_preemption && !values.placement)
         return wrong("placement preemption", "without placement", "both, or neither");
     for (const auto& done :
@@ -92,6 +96,43 @@ Result<Done> check_words(const Values& values) {
         rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
     return Done{};
+}
+
+/// "postgresql://db.example/aliquot" without a password: who may read the Deployment may read it.
+bool is_database(std::string_view text) {
+    constexpr std::string_view kScheme = "postgresql://";
+    if (!text.starts_with(kScheme) || text.size() > 400) return false;
+    const auto rest = text.substr(kScheme.size());
+    const auto at = rest.substr(0, rest.find('/')).find('@');
+    const bool has_password = at != std::string_view::npos && rest.substr(0, at).contains(':');
+    return !rest.empty() && !has_password && !text.contains("password=") &&
+           only(text, "-_./:@?&=%,[]");
+}
+
+Result<Done> check_costs(const Values& values) {
+    const std::string& store = values.cost_store;
+    constexpr std::string_view kClaim = "claim/";
+    const bool is_known =
+        store == "off" || store == "temporary" || is_database(store) ||
+        (store.starts_with(kClaim) && k8s::is_dns_subdomain(store.substr(kClaim.size())));
+    if (!is_known) {
+        return wrong("cost store", store,
+                     "off, temporary, claim/NAME of a PersistentVolumeClaim, or "
+                     "postgresql://HOST/DATABASE without a password (that is in a Secret)");
+    }
+    if (!values.cost_secret.empty() &&
+        (!is_database(store) || !k8s::is_dns_subdomain(values.cost_secret))) {
+        return wrong("cost secret", values.cost_secret, "the name of a Secret, with PostgreSQL");
+    }
+    if (!values.prices) return Done{};
+    if (store == "off") return wrong("prices", "without a cost store", "both, or neither");
+    auto read = cost::read_prices("prices", *values.prices);
+    std::erase_if(read.problems, [](const auto& one) { return one.is_warning; });
+    if (read.problems.empty()) return Done{};
+    read.problems.resize(1);
+    std::string told = pools::text_of("prices", read.problems);
+    while (told.ends_with('\n')) told.pop_back();
+    return Error{ErrorCode::kInvalidInput, told + "; see: aliquot price check"};
 }
 
 Result<Done> check_placing(const Values& values) {
@@ -225,7 +266,7 @@ Result<Done> check(const Values& values) {
             return wrong("flag of the agent", one, "--NAME or --NAME=VALUE in one line");
         }
     }
-    for (auto* part : {&check_words, &check_placing, &check_config}) {
+    for (auto* part : {&check_words, &check_costs, &check_placing, &check_config}) {
         auto done = (*part)(values);
         if (!done) return done;
     }

@@ -67,6 +67,9 @@ struct Values {
     bool placement_preemption = false;  // evict pods of a lower priority; needs placement
     bool pools = false;                 // Pools of GPU nodes are tended; needs the webhook
     bool jobs = false;                  // GPU jobs beside Kueue; needs the webhook
+    std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
+    std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none
+    std::optional<std::string> prices;  // own prices and budgets; none: the table of cloud machines
     unsigned controller_replicas = 2;
     std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address
     std::string webhook_client_ca;  // a ConfigMap with ca.crt; empty: no certificate is asked

@@ -126,6 +126,19 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                   "GPU jobs beside Kueue: admission by what the GPUs have room for, and when jobs "
                   "will likely start")
         ->excludes("--no-webhook");
+    command
+        .add_option("--cost-store", values.cost_store,
+                    "Record what the GPUs cost and whom: temporary is gone with the controller's "
+                    "pod, claim/NAME is a PersistentVolumeClaim in aliquot-system, else "
+                    "PostgreSQL",
+                    "off, temporary, claim/NAME, postgresql://HOST/DATABASE")
+        ->excludes("--no-webhook");
+    command.add_option("--cost-secret", values.cost_secret,
+                       "Secret in aliquot-system with PGUSER, PGPASSWORD, ... for PostgreSQL",
+                       "NAME");
+    command.add_option("--prices", words.prices,
+                       "Own prices and budgets: see aliquot price check; with --cost-store",
+                       "FILE");
     command.add_flag("--service-monitor", values.service_monitor,
                      "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")
@@ -170,6 +183,10 @@ bool read_files(Context& context, const ValueOptions& words, install::Values& va
             fail(context, kUsage, "--config: the key '" + key + "' is there twice");
             return false;
         }
+    }
+    if (!words.prices.empty()) {
+        values.prices = file_text(context, words.prices);
+        if (!values.prices) return false;
     }
     if (!words.mig_config.empty()) {
         values.mig_config = file_text(context, words.mig_config);

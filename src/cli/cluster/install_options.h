@@ -18,6 +18,7 @@ struct ValueOptions {
     std::string gpu_access = "privileged";
     std::vector<std::string> config;         // KEY=FILE, or FILE for the key "default"
     std::string mig_config;                  // FILE
+    std::string prices;                      // FILE
     std::vector<std::string> node_selector;  // KEY=VALUE
     std::vector<std::string> tolerations;
     bool no_webhook = false;

@@ -108,6 +108,31 @@ TEST_F(NodeGateProgram, LeavesAGpuAloneThatAPodHas) {
     EXPECT_EQ(taints(), Keys{"nvidia.com/gpu"});
 }
 
+TEST_F(NodeGateProgram, LeavesAGpuAloneThatAClaimHasAlsoWhileKubeletIsAway) {
+    ASSERT_EQ(uuids_.size(), 2U);
+    ASSERT_EQ(run({"sim", "fault", "xid", "48", "--gpu", "1", "--state", state_}), 0) << said();
+    const Json devices = {{{"PoolName", "gpu-1"},
+                           {"DeviceName", "gpu-1"},
+                           {"CDIDeviceIDs", {"k8s.gpu.aliquot.dev/claim=u1-0.all." + uuids_[1]}}}};
+    const Json claim = {{"ClaimUID", "u1"},
+                        {"ClaimName", "train-gpu"},
+                        {"Namespace", "ai"},
+                        {"PodUIDs", {{"p1", Json::object()}}},
+                        {"DriverState", {{"gpu.aliquot.dev", {{"Devices", devices}}}}}};
+    const Json data = {{"kind", "DRACheckpoint"},
+                       {"apiVersion", "checkpoint.dra.kubelet.k8s.io/v1"},
+                       {"ClaimInfoStateList", Json::array({claim})}};
+    const auto file = std::filesystem::path(state_) / "var/lib/kubelet/dra_manager_state";
+    std::ofstream(file) << Json{{"Data", data.dump()}, {"Checksum", 1}}.dump();
+    EXPECT_EQ(watch(), 0) << said();
+    EXPECT_EQ(taints(), Keys{"nvidia.com/gpu"});
+    std::ofstream(file) << "torn";
+    EXPECT_EQ(watch(), 0) << said();
+    EXPECT_NE(said().find("dra_manager_state"), std::string::npos) << said();
+    std::filesystem::remove(file);
+    EXPECT_EQ(watch(), 1) << "nobody has it: " << said();
+}
+
 TEST_F(NodeGateProgram, TakesEveryGpuForHeldWhenNobodyCanSay) {
     ASSERT_EQ(run({"sim", "fault", "xid", "48", "--gpu", "1", "--state", state_}), 0) << said();
     std::filesystem::remove_all(std::filesystem::path(state_) / "var/lib/kubelet");

@@ -10,10 +10,10 @@
 #include "base/sentence.h"
 #include "base/time_text.h"
 #include "cli/host/gate_command.h"
+#include "cli/host/gpu_holders.h"
 #include "command_line/command.h"
 #include "gate/observe.h"
 #include "gate/watch.h"
-#include "gpu/replica_id.h"
 #include "kubelet/pod_resources.h"
 #include "nvml/driver.h"
 #include "nvml/meters.h"
@@ -63,25 +63,10 @@ private:
             holds.problem = std::string(kKubeletDevices) +
                             " is not seen from here: nobody can say which GPUs are free";
         }
-        std::set<std::string> uuids;
-        for (const auto& gpu : inventory_.gpus) {
-            const bool is_held = !holds.problem.empty() ||
-                                 std::ranges::any_of(holds.list, [&](const pods::DeviceHold& one) {
-                                     return is_part_of(one.id, gpu);
-                                 });
-            if (is_held) uuids.insert(gpu.uuid.text);
-        }
-        blind_ = !holds.problem.empty();
-        if (blind_) complain(holds.problem);
-        return uuids;
-    }
-    static bool is_part_of(const std::string& id, const gpu::Gpu& gpu) {
-        const auto replica = gpu::parse_replica_id(id);
-        const std::string device = replica ? replica->gpu.text : id;
-        return device == gpu.uuid.text ||
-               std::ranges::any_of(gpu.mig_devices, [&](const gpu::MigDevice& one) {
-                   return one.uuid.text == device;
-               });
+        auto holders = holders_of(inventory_, holds, pods::read_claim_state(host_));
+        blind_ = !holders.problem.empty();
+        if (blind_) complain(holders.problem);
+        return std::move(holders.uuids);
     }
     void look_at(const std::vector<std::string>& due) {
         const auto base = watch_.base_of(due);

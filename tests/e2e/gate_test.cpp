@@ -133,6 +133,23 @@ TEST_F(NodeGateProgram, LeavesAGpuAloneThatAClaimHasAlsoWhileKubeletIsAway) {
     EXPECT_EQ(watch(), 1) << "nobody has it: " << said();
 }
 
+TEST_F(NodeGateProgram, EndsProcessesOfNamedGpusOnly) {
+    for (const char* const phase : {"before", "after"}) {
+        const std::vector<std::string> words{
+            "gate",         phase, "--end-orphans", "--record", temporary_.path() / "record.json",
+            "--node-state", state_};
+        EXPECT_EQ(run(words), 2) << said();
+        EXPECT_NE(said().find("name the job's GPUs by --gpu"), std::string::npos) << said();
+        for (const char* const gpu : {"1", "all"}) {
+            auto named = words;
+            named.insert(named.end(), {"--gpu", gpu});
+            EXPECT_EQ(run(named), 0) << said();
+            EXPECT_NE(said().find(*gpu == '1' ? "1 GPU clean" : "2 GPUs clean"), std::string::npos)
+                << said();
+        }
+    }
+}
+
 TEST_F(NodeGateProgram, TakesEveryGpuForHeldWhenNobodyCanSay) {
     ASSERT_EQ(run({"sim", "fault", "xid", "48", "--gpu", "1", "--state", state_}), 0) << said();
     std::filesystem::remove_all(std::filesystem::path(state_) / "var/lib/kubelet");

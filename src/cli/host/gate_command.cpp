@@ -5,6 +5,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is POSIX
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -82,8 +83,23 @@ void finish(Context& context, const GateOptions& words, const gate::Verdict& ver
     }
 }
 
-void before(Context& context, const GateOptions& words) {
+/// Which GPUs, and whether their processes may end: those of others than the job's are not to be ended in passing.
+/// None: it was told what is wrong.
+std::optional<gate::RunOptions> options_of(Context& context, GateOptions& words) {
     const auto options = run_options(context, words);
+    if (!options) return std::nullopt;
+    if (options->orphans == gate::Orphans::kEnd && words.gpus.empty()) {
+        fail(context, kUsage,
+             "--end-orphans would end processes on every GPU of this machine, also those of other "
+             "jobs; name the job's GPUs by --gpu, or all of them by --gpu all");
+        return std::nullopt;
+    }
+    std::erase(words.gpus, "all");
+    return options;
+}
+
+void before(Context& context, GateOptions words) {
+    const auto options = options_of(context, words);
     if (!options) return;
     const auto verdict = look(words, nullptr, *options);
     if (!verdict) return fail(context, kCouldNotRun, verdict.error().message);
@@ -97,8 +113,8 @@ void before(Context& context, const GateOptions& words) {
     finish(context, words, *verdict);
 }
 
-void after_job(Context& context, const GateOptions& words) {
-    const auto options = run_options(context, words);
+void after_job(Context& context, GateOptions words) {
+    const auto options = options_of(context, words);
     if (!options) return;
     std::optional<gate::NodeState> base;
     const auto text = os::Root().read(std::filesystem::absolute(words.record).native());
@@ -106,6 +122,12 @@ void after_job(Context& context, const GateOptions& words) {
         auto read = gate::read_record(*text);
         if (!read) return fail(context, kUsage, words.record + ": " + read.error().message);
         base = *std::move(read);
+        // Of a record of all GPUs those that are not asked about are not gone.
+        std::erase_if(*base, [&](const gate::GpuState& gpu) {
+            return !words.gpus.empty() &&
+                   std::ranges::find(words.gpus, gpu.uuid) == words.gpus.end() &&
+                   std::ranges::find(words.gpus, std::to_string(gpu.index)) == words.gpus.end();
+        });
     } else {
         context.err << "aliquot: no record of 'aliquot gate before' (" << text.error().message
                     << "): clocks and MIG devices are not compared\n";
@@ -119,8 +141,11 @@ command_line::Command* add_phase(command_line::Command& gate, const char* name, 
                                  GateOptions& words) {
     command_line::Command* command = gate.add_subcommand(name, what);
     add_driver_flags(*command, words.driver);
-    command->add_option("--gpu", words.gpus, "Only this GPU, by index or uuid; may be repeated",
-                        "GPU");
+    command->add_option(
+        "--gpu", words.gpus,
+        "Only this GPU, by index or uuid; may be repeated; with --end-orphans these "
+        "must be named, or all",
+        "GPU (all)");
     command->add_option("--record", words.record,
                         "Where 'before' writes what 'after' compares with",
                         "FILE (/run/aliquot/gate.json)");
@@ -144,7 +169,7 @@ void add_gate_command(command_line::Command& program, Context& context) {
     gate->require_subcommand(1);
     gate->footer(
         "aliquot gate before\n"
-        "aliquot gate after --end-orphans --quarantine gpu-1\n"
+        "aliquot gate after --end-orphans --gpu 0 --quarantine gpu-1\n"
         "aliquot gate after --gpu 0 -o json\n"
         "aliquot gate watch --end-orphans --quarantine gpu-1");
     auto words = std::make_shared<GateOptions>();
@@ -154,7 +179,7 @@ void add_gate_command(command_line::Command& program, Context& context) {
     first->callback([words, &context] { before(context, *words); });
     command_line::Command* second =
         add_phase(*gate, "after", "Check after a job against what 'before' wrote down", *words);
-    second->footer("aliquot gate after --end-orphans --keep-going --quarantine gpu-1");
+    second->footer("aliquot gate after --end-orphans --gpu 0 --keep-going --quarantine gpu-1");
     second->callback([words, &context] { after_job(context, *words); });
     add_gate_watch(*gate, words, context);
 }

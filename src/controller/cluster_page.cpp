@@ -58,8 +58,10 @@ std::string reason_of(const Json& pod) {
 }  // namespace
 
 Result<http::ServerOptions> server_of(const PageOptions& options) {
-    http::ServerOptions server{
-        .address = options.listen, .most_bytes = kMostHeldBytes, .most_streams = kMostStreams};
+    http::ServerOptions server{.address = options.listen,
+                               .threads = TokenReviews::kThreads,
+                               .most_bytes = kMostHeldBytes,
+                               .most_streams = kMostStreams};
     if (!options.web_config.empty()) {
         auto access = http::read_access(options.web_config);
         if (!access) return std::move(access).error();

@@ -3,7 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
 
 #include "base/log.h"
 #include "kube_client/stub_api.h"
@@ -23,17 +28,21 @@ protected:
         api_.before = [this](const kube_client::Request& request)
             -> std::optional<kube_client::Outcome<kube_client::Reply>> {
             if (!request.path.contains("reviews")) return std::nullopt;
+            if (slow_) slow_();
             if (broken_) return kube_client::Reply{.status = 500, .body = "{}"};
             Json review = Json::parse(request.body);
             if (review["kind"] == "TokenReview") {
                 ++asked_;
+                if (fails_) throw std::runtime_error("the library failed");
                 review["status"] = {{"authenticated", review["spec"]["token"] == "good"},
                                     {"user", {{"username", "alice"}, {"groups", {"ops"}}}}};
             } else {
                 const Json& what = review["spec"]["resourceAttributes"];
+                const std::scoped_lock lock(mutex_);
                 rights_.push_back(review["spec"]);
                 const std::string verb = what["verb"];
-                review["status"] = {{"allowed", what["namespace"] == "lab" && may_.contains(verb)}};
+                review["status"] = {
+                    {"allowed", what.value("namespace", "") == "lab" && may_.contains(verb)}};
             }
             return kube_client::Reply{.status = 201, .body = review.dump()};
         };
@@ -53,9 +62,42 @@ protected:
     JobApi::Steady now_{1h};
     JobApi jobs_{api_, [this] { return now_; }};
     std::set<std::string> may_{"get", "list", "create", "patch"};
+    std::mutex mutex_;  // guards rights_
     std::vector<Json> rights_;
-    bool broken_ = false;
-    int asked_ = 0;
+    std::function<void()> slow_;
+    std::atomic<bool> broken_ = false;
+    std::atomic<bool> fails_ = false;
+    std::atomic<int> asked_ = 0;
+
+    int status(const std::string& token) {
+        return ask("GET", "/v1/jobs?namespace=lab", token).status;
+    }
+};
+
+/// Holds up whoever comes, until it is opened.
+class Turnstile {
+public:
+    void pass() {
+        std::unique_lock lock(mutex_);
+        ++held_;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return open_; });
+    }
+    void wait_for(std::size_t many) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return held_ == many; });
+    }
+    void open() {
+        const std::scoped_lock lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t held_ = 0;
+    bool open_ = false;
 };
 
 TEST_F(JobTokens, LetWhoShowsOneDoWhatItsRoleAllowsWithJobs) {
@@ -90,8 +132,83 @@ TEST_F(JobTokens, OfNobodyOpenNothing) {
     EXPECT_TRUE(rights_.empty());
     broken_ = true;
     EXPECT_EQ(ask("GET", "/v1/jobs?namespace=lab", "new").status, 503);
-    now_ += JobApi::kGoodFor + 1s;
+    now_ += TokenReviews::kGoodFor + 1s;
     EXPECT_EQ(ask("GET", "/v1/jobs?namespace=lab").status, 503);
+}
+
+TEST_F(JobTokens, ThatAreTooLongAreAskedOfNobody) {
+    EXPECT_EQ(status(std::string(TokenReviews::kMostTokenBytes + 1, 'a')), 401);
+    EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(JobTokens, AreRememberedLongerWhenTheyAreGood) {
+    EXPECT_EQ(status("good"), 200);
+    EXPECT_EQ(status("wrong"), 401);
+    now_ += 4s;
+    EXPECT_EQ(status("good"), 200);
+    EXPECT_EQ(status("wrong"), 401);
+    EXPECT_EQ(asked_, 2);
+    now_ += 2s;
+    EXPECT_EQ(status("good"), 200);
+    EXPECT_EQ(asked_, 2);
+    EXPECT_EQ(status("wrong"), 401);
+    EXPECT_EQ(asked_, 3);
+}
+
+TEST_F(JobTokens, ThatAreKnownAreNotKeptOutByGuesses) {
+    EXPECT_EQ(status("good"), 200);
+    now_ += TokenReviews::kGoodFor + 1s;  // known, and to be asked about again
+    Turnstile turnstile;
+    std::atomic<bool> holds = true;
+    slow_ = [&] {
+        if (holds) turnstile.pass();
+    };
+    std::vector<std::jthread> guesses;
+    for (std::size_t i = 0; i < TokenReviews::kMostAtOnce; ++i) {
+        guesses.emplace_back([this, i] { EXPECT_EQ(status("wrong" + std::to_string(i)), 401); });
+    }
+    turnstile.wait_for(TokenReviews::kMostAtOnce);
+    EXPECT_EQ(status("another"), 503) << "no more questions at a time";
+    holds = false;
+    EXPECT_EQ(status("good"), 200) << "known users go first";
+    turnstile.open();
+    guesses.clear();
+    EXPECT_EQ(status("another"), 401) << "a refusal for want of room is not remembered";
+}
+
+TEST_F(JobTokens, ThatManyShowAtOnceAreAskedAboutOnce) {
+    Turnstile turnstile;
+    std::atomic<bool> holds = true;
+    slow_ = [&] {
+        if (holds.exchange(false)) turnstile.pass();
+    };
+    std::vector<std::jthread> askers;
+    for (int i = 0; i < 3; ++i) {
+        askers.emplace_back([this] { EXPECT_EQ(status("good"), 200); });
+    }
+    turnstile.wait_for(1);
+    turnstile.open();
+    askers.clear();
+    EXPECT_EQ(asked_, 1);
+}
+
+TEST_F(JobTokens, KeepTheirPlacesWhenAQuestionFails) {
+    fails_ = true;
+    for (std::size_t i = 0; i < 2 * TokenReviews::kMostAtOnce; ++i) {
+        EXPECT_EQ(status("wrong" + std::to_string(i)), 503);
+    }
+    fails_ = false;
+    EXPECT_EQ(status("good"), 200) << "those that failed hold no place";
+}
+
+TEST_F(JobTokens, ThatAreGuessedTakeNoRoomAndPushOutNobody) {
+    EXPECT_EQ(status("good"), 200);
+    for (std::size_t i = 0; i < TokenReviews::kMostRemembered + 50; ++i) {
+        EXPECT_EQ(status("wrong" + std::to_string(i)), 401);
+    }
+    const int asked = asked_;
+    EXPECT_EQ(status("good"), 200);
+    EXPECT_EQ(asked_, asked);
 }
 
 TEST_F(JobTokens, AreNotSentInTheClearOverANetwork) {

@@ -126,7 +126,7 @@ TEST_F(PageTokenGate, AsksNothingOfNamesThatAreNone) {
     for (const char* const name : {"..", "a/b", "Team", "a b", "x\n", "-a"}) {
         EXPECT_EQ(status("Bearer good", name), 400) << name;
     }
-    EXPECT_EQ(status("Bearer " + std::string(TokenGate::kMostTokenBytes + 1, 'a')), 401);
+    EXPECT_EQ(status("Bearer " + std::string(TokenReviews::kMostTokenBytes + 1, 'a')), 401);
     EXPECT_EQ(asked_, 0);
 }
 
@@ -143,13 +143,13 @@ TEST_F(PageTokenGate, GuessesKeepNobodyOutWhoseTokenIsKnown) {
         changed.wait(lock, [&] { return go_on; });
     };
     std::vector<std::jthread> guesses;
-    for (std::size_t i = 0; i < TokenGate::kMostAtOnce; ++i) {
+    for (std::size_t i = 0; i < TokenReviews::kMostAtOnce; ++i) {
         guesses.emplace_back(
             [this, i] { EXPECT_EQ(status("Bearer wrong" + std::to_string(i)), 401); });
     }
     {
         std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return held == TokenGate::kMostAtOnce; });
+        changed.wait(lock, [&] { return held == TokenReviews::kMostAtOnce; });
     }
     EXPECT_EQ(status("Bearer good"), 200) << "from memory, at once";
     EXPECT_EQ(status("Bearer another"), 503) << "no more questions at a time";
@@ -165,7 +165,7 @@ TEST_F(PageTokenGate, GuessesKeepNobodyOutWhoseTokenIsKnown) {
 TEST_F(PageTokenGate, ManyTokensTakeNoRoomAndPushOutNobody) {
     EXPECT_EQ(status("Bearer good"), 200);
     const auto asked = subjects_.size();
-    for (std::size_t i = 0; i < TokenGate::kMostRemembered + 50; ++i) {
+    for (std::size_t i = 0; i < TokenReviews::kMostRemembered + 50; ++i) {
         EXPECT_EQ(status("Bearer wrong" + std::to_string(i)), 401);
     }
     EXPECT_EQ(status("Bearer good"), 200);

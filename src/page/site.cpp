@@ -2,6 +2,7 @@
 #include "page/site.h"
 
 #include <functional>
+#include <mutex>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -65,8 +66,35 @@ Result<Reach> reach_of(std::string_view address, const http::Access& access) {
         "it, it needs TLS and passwords or client certificates, by a web configuration"};
 }
 
+/// Who watches how many streams. Thread-safe.
+class Site::Streams : public std::enable_shared_from_this<Streams> {
+public:
+    /// A place that is given back with its last copy; null: they have all that one may have.
+    std::shared_ptr<void> take(const std::string& who) {
+        const std::scoped_lock lock(mutex_);
+        if (!who.empty() && ++open_[who] > kMostStreamsOfOne) {
+            --open_[who];
+            return nullptr;
+        }
+        return {this, [kept = shared_from_this(), who](void*) { kept->end(who); }};
+    }
+
+private:
+    void end(const std::string& who) {
+        const std::scoped_lock lock(mutex_);
+        const auto found = open_.find(who);
+        if (found != open_.end() && --found->second == 0) open_.erase(found);
+    }
+    std::mutex mutex_;
+    std::map<std::string, unsigned> open_;  // under mutex_
+};
+
 Site::Site(std::shared_ptr<Live> live, std::string prefix, Reach reach, Gate gate)
-    : live_(std::move(live)), prefix_(std::move(prefix)), reach_(reach), gate_(std::move(gate)) {
+    : live_(std::move(live)),
+      prefix_(std::move(prefix)),
+      reach_(reach),
+      gate_(std::move(gate)),
+      streams_(std::make_shared<Streams>()) {
     auto files = std::make_shared<std::map<std::string, File, std::less<>>>();
     for (const Asset& asset : assets()) {
         files->insert_or_assign(
@@ -107,7 +135,7 @@ http::Response Site::answer(const http::Request& request) const {
     if (is_data(path)) {
         Pass pass = gate_ ? gate_(request) : Pass{};
         if (pass.refusal) return *std::move(pass.refusal);
-        return data(request, path, pass.only);
+        return data(request, path, pass);
     }
     return file(request, path.empty() ? "index.html" : path);
 }
@@ -127,11 +155,12 @@ http::Response Site::file(const http::Request& request, const std::string& path)
 }
 
 http::Response Site::data(const http::Request& request, const std::string& path,
-                          const std::string& only) const {
+                          const Pass& pass) const {
+    const std::string& only = pass.only;
     const auto feed = live_->visit(kPatience, only);
     if (!feed) return refused(503, "too many look at different namespaces; try again");
     if (path == "changes.json") return changes(request, *feed);
-    if (path == "events") return events(request, only);
+    if (path == "events") return events(request, pass);
     if (path == "shares.json") return shares(request, only);
     if (path == "history.json") {
         return {.content_type = kJsonType,
@@ -154,13 +183,21 @@ http::Response Site::changes(const http::Request& request, const Feed& feed) {
     return json_answer(std::move(text.json));
 }
 
-http::Response Site::events(const http::Request& request, const std::string& only) const {
+http::Response Site::events(const http::Request& request, const Pass& pass) const {
     const auto since = parse_number<std::uint64_t>(request.parameter("since"));
     if (!since) return refused(400, "since: expected the number of a version");
+    auto place = streams_->take(pass.who);
+    if (!place) {
+        http::Response answer =
+            refused(429, "you watch this page " + std::to_string(kMostStreamsOfOne) +
+                             " times already; close some of them");
+        answer.headers.emplace_back("Retry-After", "30");
+        return answer;
+    }
     http::Response response{.content_type = "text/event-stream"};
     response.headers.emplace_back("X-Accel-Buffering", "no");
-    response.stream = [live = live_,
-                       reader = Reader{.only = only,
+    response.stream = [live = live_, place = std::move(place),
+                       reader = Reader{.only = pass.only,
                                        .epoch = std::string(request.parameter("epoch")),
                                        .since = *since},
                        longest = gate_ ? kLongestGatedStream : kLongestStream](

@@ -30,6 +30,7 @@ Result<Reach> reach_of(std::string_view address, const http::Access& access);
 struct Pass {
     std::optional<http::Response> refusal;  // what is answered in its place
     std::string only;                       // the namespace whose pods may be seen; empty: all
+    std::string who{};  // whose streams are counted together; empty: nobody's are
 };
 /// The page's own files, which say nothing of the cluster, are for all. Thread-safe.
 using Gate = std::function<Pass(const http::Request&)>;
@@ -38,6 +39,8 @@ using Gate = std::function<Pass(const http::Request&)>;
 /// events (server-sent), shares.json?node= and history.json?gpu=. Thread-safe; a Handler once it is copied.
 class Site {
 public:
+    static constexpr unsigned kMostStreamsOfOne = 16;  // events at once, of one Pass::who
+
     /// prefix   of the paths that come here: "/page/", "/"
     Site(std::shared_ptr<Live> live, std::string prefix, Reach reach, Gate gate = {});
 
@@ -52,10 +55,9 @@ private:
     [[nodiscard]] http::Response answer(const http::Request& request) const;
     [[nodiscard]] http::Response file(const http::Request& request, const std::string& path) const;
     [[nodiscard]] http::Response data(const http::Request& request, const std::string& path,
-                                      const std::string& only) const;
+                                      const Pass& pass) const;
     static http::Response changes(const http::Request& request, const Feed& feed);
-    [[nodiscard]] http::Response events(const http::Request& request,
-                                        const std::string& only) const;
+    [[nodiscard]] http::Response events(const http::Request& request, const Pass& pass) const;
     [[nodiscard]] http::Response shares(const http::Request& request,
                                         const std::string& only) const;
 
@@ -63,6 +65,8 @@ private:
     std::string prefix_;
     Reach reach_;
     Gate gate_;  // empty: the port itself asks
+    class Streams;
+    std::shared_ptr<Streams> streams_;
     std::shared_ptr<const std::map<std::string, File, std::less<>>> files_;
 };
 

@@ -88,6 +88,32 @@ TEST_F(PageSite, AnswersOnlyToThisMachinesOwnNames) {
     }
 }
 
+TEST_F(PageSite, OneUserHasSomeStreamsAndLeavesTheOthers) {
+    std::string who = "alice";
+    const Site site(live_, "/page/", Reach::kWhoMay,
+                    [&](const http::Request&) { return Pass{.who = who}; });
+    const auto watch = [&] {
+        http::Request request{.method = "GET"};
+        http::read_target("/page/events?since=0", request);
+        return site(request);
+    };
+    std::vector<http::Response> open;
+    for (unsigned i = 0; i < Site::kMostStreamsOfOne; ++i) {
+        open.push_back(watch());
+        EXPECT_EQ(open.back().status, 200);
+    }
+    EXPECT_EQ(watch().status, 429);
+    EXPECT_EQ(header(watch(), "Retry-After"), "30");
+    who = "bob";
+    EXPECT_EQ(watch().status, 200);
+    who = "alice";
+    open.pop_back();
+    EXPECT_EQ(watch().status, 200) << "a stream that has ended makes room";
+    who.clear();
+    for (unsigned i = 0; i < Site::kMostStreamsOfOne; ++i) open.push_back(watch());
+    EXPECT_EQ(watch().status, 200) << "where nobody asks who it is";
+}
+
 TEST_F(PageSite, TellsTheStateAndWhatChanged) {
     const auto snapshot = ask("/page/snapshot.json");
     EXPECT_EQ(snapshot.status, 200);

@@ -2,6 +2,7 @@
 #include "controller/cluster_costs.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -178,7 +179,8 @@ kube_client::InformerOptions nodes_of_costs() {
 
 Result<cost::PriceFile> prices_of(const CostOptions& options) {
     if (options.prices.empty()) return cost::PriceFile{};
-    const auto text = os::Root().read(options.prices, kMostPriceBytes);
+    const auto text =
+        os::Root().read(std::filesystem::absolute(options.prices).native(), kMostPriceBytes);
     if (!text) return text.error();
     auto read = cost::read_prices(options.prices, *text);
     if (!read.has_errors()) return std::move(read.file);

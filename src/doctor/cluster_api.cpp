@@ -36,7 +36,6 @@ std::vector<Kind> known_kinds() {
                                      std::move(kind), namespaced};
     };
     return {{"events", kube_client::resources::core_events(), 20},
-            {"daemonsets", kube_client::resources::daemon_sets()},
             {"runtimeclasses", of("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false)},
             {"quotas", of("", "v1", "resourcequotas", "ResourceQuota")},
             {"limitranges", of("", "v1", "limitranges", "LimitRange")},
@@ -86,6 +85,7 @@ public:
     kube_client::Outcome<ClusterNotes> run() {
         if (auto done = nodes(); !done) return done.failure();
         if (auto done = pods(); !done) return done.failure();
+        daemon_sets();
         for (const Kind& kind : known_kinds()) take(kind, question_.pod_namespace);
         for (const auto& [file, name] : kFoundKinds) take_found(file, name);
         config_maps();
@@ -225,6 +225,26 @@ private:
         if (!pod) return std::move(pod).failure();
         pods_.push_back(*std::move(pod));
         return Done{};
+    }
+
+    /// Device plugins serve pods of all namespaces from one of their own.
+    void daemon_sets() {
+        const Kind kind{"daemonsets", kube_client::resources::daemon_sets()};
+        auto items = list(kind, {});
+        if (items) return put(kind, *items);
+        if (!items.failure().is(Reason::kForbidden)) return give_reason(kind, "", items.failure());
+        std::vector<kube_client::Object> all;
+        for (const std::string_view space : kStackNamespaces) {
+            auto some = list(kind, {.namespace_name = std::string(space)});
+            if (!some) continue;
+            all.insert(all.end(), std::make_move_iterator(some->begin()),
+                       std::make_move_iterator(some->end()));
+        }
+        if (all.empty()) return give_reason(kind, "", items.failure());
+        notes_.push_back(
+            "daemonsets of other namespaces than those of GPU stacks: a role must allow: " +
+            right("list", kind.resource, ""));
+        put(kind, all);
     }
 
     /// Those of GPU stacks only: other people's are none of our business.

@@ -114,6 +114,44 @@ TEST(ClusterByApi, GoesOnWithoutWhatItMayNotSee) {
               "DaemonSets were not read: a role must allow: list daemonsets.apps");
 }
 
+TEST(ClusterByApi, FindsTheDevicePluginOfAPodOfAnotherNamespace) {
+    Server server;
+    put(server, "/api/v1/nodes", {"", "one"}, node_with(R"("spec":{})", 0));
+    put(server, "/api/v1/pods", {"ml", "waits"}, pod_with("", "Pending"));
+    server.api.put("/apis/apps/v1/daemonsets", {"kube-system", "nvidia-device-plugin-daemonset"},
+                   R"({"apiVersion":"apps/v1","kind":"DaemonSet","spec":{},"status":{}})");
+    const Report report = judge(server.judge_pod("waits"));
+    const Judged* const plugin = report.find("DP001");
+    ASSERT_NE(plugin, nullptr);
+    EXPECT_EQ(plugin->verdict.outcome, doctor::Outcome::kOk) << plugin->verdict.message;
+}
+
+TEST(ClusterByApi, AsksNoDevicePluginOfAClusterThatHasClaims) {
+    Server server;
+    put(server, "/api/v1/nodes", {"", "one"}, node_with(R"("spec":{})", 0));
+    const auto judged = [&](const std::string& name) {
+        Tree tree;
+        EXPECT_TRUE(gather_cluster(server.api, {.pod_namespace = "ml", .pod = name}, tree));
+        tree.add_text(
+            "k8s/resourceslices.json",
+            R"({"items":[{"kind":"ResourceSlice","metadata":{"name":"one-gpu"},"spec":{)"
+            R"("driver":"gpu.aliquot.dev","nodeName":"one","devices":[{"name":"gpu-0"}]}}]})");
+        return judge(facts_of(std::move(tree), {Target::Kind::kPod, "ml/" + name}));
+    };
+    put(server, "/api/v1/pods", {"ml", "by-claim"},
+        R"("spec":{"containers":[{"name":"main","resources":{"claims":[{"name":"g"}]}}],)"
+        R"("resourceClaims":[{"name":"g","resourceClaimName":"g"}]},"status":{"phase":"Pending"})");
+    const Report report = judged("by-claim");
+    ASSERT_NE(report.find("DP001"), nullptr);
+    EXPECT_EQ(report.find("DP001")->verdict.outcome, doctor::Outcome::kOk);
+    put(server, "/api/v1/pods", {"ml", "by-count"}, pod_with("", "Pending"));
+    const Report other = judged("by-count");
+    ASSERT_NE(other.find("DP001"), nullptr);
+    EXPECT_EQ(other.find("DP001")->verdict.message,
+              "Nothing offers nvidia.com/gpu: the GPUs of this cluster come by ResourceClaims "
+              "(gpu.aliquot.dev).");
+}
+
 TEST(ClusterByApi, ReadsOnlyTheNamespaceOfAPodWhenItMustAndSaysSo) {
     Server server;
     put(server, "/api/v1/nodes", {"", "one"}, node_with(R"("spec":{})", 1));

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace aliquot::guard_region {
 namespace {
 
@@ -55,7 +57,7 @@ bool is_library(std::string_view content) {
            head.e_machine == kMachine;
 }
 
-std::string preload_text() { return std::string(kLibraryDirectory) + "/" + kLibraryFile + "\n"; }
+std::string preload_text() { return concat({kLibraryDirectory, "/", kLibraryFile, "\n"}); }
 
 std::string in(const std::string& directory, std::string_view name) {
     return directory + "/" + std::string(name);

@@ -269,11 +269,14 @@ void explain_pod(Context& context, const ExplainPodOptions& words) {
     const auto pod = scheduling::read_gpu_pod(object->json);
     if (!pod) return fail(context, kCouldNotRun, pod.error().message);
     if (pod->is_over || pod->devices.empty()) {
+        const bool by_claim = object->json.contains("\"resourceClaims\"");
         return fail(context, kUsage,
                     "pod " + pod->full_name() +
                         (pod->is_over ? " has ended"
-                                      : " asks for no extended resource, so for "
-                                        "no GPU"));
+                         : by_claim   ? " asks by ResourceClaims, which kube-scheduler places; ask "
+                                        "'aliquot doctor pod " +
+                                          pod->name + " -n " + pod->name_space + "' why it waits"
+                                    : " asks for no extended resource, so for no GPU"));
     }
     auto picture = read_placement(context, *connection->api, words.cluster);
     if (!picture) return;

@@ -7,10 +7,14 @@
 //   simulated.sample_us             GPU time of each picture (2000)
 //   simulated.batch_us              and of each batch (1000)
 //   simulated.batch_most            a larger batch is out of memory, also on the CPU
+//   simulated.hangs_while           a file: while it is there a run does not return, as on a GPU that hangs
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "abi/onnxruntime.h"
@@ -255,6 +259,15 @@ OrtStatus* check_shape(const OnnxPort& port, const std::vector<std::int64_t>& sh
     return failed(ORT_INVALID_ARGUMENT, "Got invalid dimensions for input: " + port.name);
 }
 
+void hang(const OnnxModel& model) {
+    const auto file = model.metadata.find("simulated.hangs_while");
+    if (file == model.metadata.end()) return;
+    std::error_code problem;
+    while (std::filesystem::exists(file->second, problem)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
 OrtStatus* run(OrtSession* session, const OrtRunOptions* /*options*/,
                const char* const* /*input_names*/, const OrtValue* const* inputs,
                std::size_t input_count, const char* const* /*output_names*/,
@@ -269,6 +282,7 @@ OrtStatus* run(OrtSession* session, const OrtRunOptions* /*options*/,
         return failed(ORT_RUNTIME_EXCEPTION,
                       "Failed to allocate memory for requested buffer of size 1");
     }
+    hang(model);
     if (session->gpu != nullptr) {
         const std::uint64_t weights =
             model.number("simulated.weights_mib", (model.weight_bytes + kMib - 1) / kMib) * kMib;

@@ -71,6 +71,20 @@ Result<vision::InputForm> form_of(const onnx::Port& port, const Settings& settin
     return form;
 }
 
+/// While it lives the device is asked.
+class Asked {
+public:
+    Asked(RunWatch& runs, os::TimePoint now, bool builds) : runs_(runs) {
+        runs.begin(now, builds ? RunWatch::Work::kBuilding : RunWatch::Work::kUsual);
+    }
+    ~Asked() { runs_.end(); }
+    Asked(const Asked&) = delete;
+    Asked& operator=(const Asked&) = delete;
+
+private:
+    RunWatch& runs_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::make(std::shared_ptr<const onnx::Runtime> runtime,
@@ -117,6 +131,8 @@ void Engine::choose() {
 }
 
 Result<Done> Engine::load() {
+    const Asked asked(metrics_.runs, clock_.now(), true);
+    sizes_.clear();
     auto session = onnx::Session::make(runtime_, model_, session_options(settings_, choice_));
     if (!session) return std::move(session).error();
     session_ = *std::move(session);
@@ -213,6 +229,7 @@ Result<Done> Engine::warm_up() {
         if (auto output = run_once(pictures); !output)
             return std::move(output).error().during("warm-up");
     }
+    warm_ = true;
     return Done{};
 }
 
@@ -231,6 +248,10 @@ Result<onnx::Output> Engine::run_once(std::span<const Input* const> pictures) {
     }
     const std::array<std::int64_t, 4> shape{static_cast<std::int64_t>(batch), 3, form_.height,
                                             form_.width};
+    // TensorRT builds an engine for each size that it has not met.
+    const bool is_new =
+        sizes_.insert(batch).second && session_provider_ == onnx::Provider::kTensorRt;
+    const Asked asked(metrics_.runs, clock_.now(), is_new || !warm_);
     auto output = session_->run(std::span<const float>(staging_).first(batch * size), shape);
     if (!output && output.error().code != ErrorCode::kInvalidInput) {
         if (output.error().code == ErrorCode::kConflict) ++metrics_.out_of_memory;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -91,6 +92,8 @@ private:
     onnx::Provider session_provider_ = onnx::Provider::kCpu;
     std::vector<std::string> refused_;
     vision::InputForm form_;
+    bool warm_ = false;
+    std::set<std::size_t> sizes_;  // of batches that this session has run
     std::size_t fixed_batch_ = 0;  // of a model whose batch is not free
     Task task_ = Task::kDetect;
     std::vector<std::string> labels_;

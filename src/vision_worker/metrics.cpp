@@ -117,7 +117,8 @@ std::string Metrics::text() const {
     gauge("vision_requests_running", "Pictures in the batch that runs.", running.load());
     gauge("vision_batch_limit", "Most pictures in a batch; smaller after out of memory.",
           batch_limit.load());
-    gauge("vision_ready", "Whether the model is loaded and warm.", ready.load() ? 1 : 0);
+    gauge("vision_ready", "Whether the model is loaded and warm, and the device answers.",
+          ready.load() && !stalled.load() ? 1 : 0);
     counter("vision_out_of_memory_total", "Batches that the device had no memory for.",
             out_of_memory.load());
     counter("vision_session_rebuilds_total", "Times that the model was loaded anew.",

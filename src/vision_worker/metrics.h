@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vision_worker/run_watch.h"
+
 namespace aliquot::vision_worker {
 
 /// A histogram as Prometheus wants it. Thread-safe.
@@ -51,6 +53,8 @@ public:
     std::atomic<std::uint64_t> out_of_memory{0};
     std::atomic<std::uint64_t> session_rebuilds{0};
     std::atomic<bool> ready{false};
+    std::atomic<bool> stalled{false};  // the device has not answered in time
+    RunWatch runs;
 
     struct Device {
         std::string provider;

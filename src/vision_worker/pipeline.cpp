@@ -2,6 +2,7 @@
 #include "vision_worker/pipeline.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "vision/decode.h"
@@ -32,6 +33,7 @@ Pipeline::Pipeline(Engine& engine, Metrics& metrics, const os::Clock& clock,
         threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
     }
     threads_.emplace_back([this](const std::stop_token& stop) { drive(stop); });
+    threads_.emplace_back([this](const std::stop_token& stop) { watch(stop); });
 }
 
 Pipeline::~Pipeline() {
@@ -52,6 +54,12 @@ Pipeline::~Pipeline() {
 }
 
 bool Pipeline::submit(std::vector<Picture> pictures) {
+    if (metrics_.stalled) {
+        for (const Picture& picture : pictures) {
+            picture.done({.status = 503, .error = stalled_words()});
+        }
+        return true;
+    }
     const os::TimePoint now = clock_.now();
     {
         const std::scoped_lock lock(mutex_);
@@ -247,8 +255,16 @@ void Pipeline::run(Items batch) {
     if (alive.empty()) return;
     std::vector<const Input*> inputs;
     for (const auto& item : alive) inputs.push_back(&item->input);
+    {
+        const std::scoped_lock lock(mutex_);
+        running_ = std::move(alive);
+    }
     auto answers = engine_.run(inputs);
     const os::TimePoint until = clock_.now();
+    {
+        const std::scoped_lock lock(mutex_);
+        alive = std::exchange(running_, {});
+    }
     metrics_.batch(alive.size());
     metrics_.running = 0;
     if (!answers) {
@@ -256,7 +272,9 @@ void Pipeline::run(Items batch) {
         metrics_.ready = false;
         log::error("vision.batch_failed",
                    {{"pictures", alive.size()}, {"reason", answers.error().message}});
-        for (auto& item : alive) finish(std::move(item), 503, answers.error().message);
+        for (auto& item : alive) {
+            if (item->picture.done) finish(std::move(item), 503, answers.error().message);
+        }
         return;
     }
     failed_batches_ = 0;
@@ -264,6 +282,7 @@ void Pipeline::run(Items batch) {
     {
         const std::scoped_lock lock(mutex_);
         for (std::size_t i = 0; i < alive.size(); ++i) {
+            if (!alive[i]->picture.done) continue;  // was given up
             note(*alive[i], Stage::kRun, until);
             alive[i]->answer = std::move((*answers)[i]);
             alive[i]->input.numbers = {};
@@ -272,6 +291,51 @@ void Pipeline::run(Items batch) {
         }
     }
     changed_.notify_all();
+}
+
+std::string Pipeline::stalled_words() const {
+    return "the device has not answered for " + std::to_string(options_.run_limit.count()) +
+           "ms or longer";
+}
+
+void Pipeline::watch(const std::stop_token& stop) {
+    using std::chrono::milliseconds;
+    const auto pause = std::clamp(options_.run_limit / 10, milliseconds(10), milliseconds(1'000));
+    while (!stop.stop_requested()) {
+        {
+            std::unique_lock lock(mutex_);
+            tick_.wait_for(lock, stop, pause, [] { return false; });
+        }
+        const bool stalled = stall() != Stall::kNone;
+        if (metrics_.stalled.exchange(stalled) != stalled) {
+            if (stalled) {
+                log::error("vision.device_stalled", {{"reason", stalled_words()}});
+            } else {
+                log::info("vision.device_answers", {});
+            }
+        }
+        if (stalled) give_up();
+    }
+}
+
+void Pipeline::give_up() {
+    Items waiting;
+    std::vector<std::function<void(Outcome)>> asked;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (auto* queue : {&encoded_, &decoded_}) {
+            for (auto& item : *queue) waiting.push_back(std::move(item));
+            queue->clear();
+        }
+        // The device may still read the pictures of its batch: they stay.
+        for (const auto& item : running_) {
+            if (item->picture.done) asked.push_back(std::exchange(item->picture.done, nullptr));
+        }
+        count_waiting();
+    }
+    changed_.notify_all();
+    for (auto& item : waiting) finish(std::move(item), 503, stalled_words());
+    for (const auto& done : asked) done({.status = 503, .error = stalled_words()});
 }
 
 }  // namespace aliquot::vision_worker

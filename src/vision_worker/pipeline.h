@@ -50,18 +50,20 @@ struct PipelineOptions {
     std::size_t most_waiting = 1024;
     std::chrono::microseconds batch_wait{2000};
     std::chrono::milliseconds timeout{10'000};
+    std::chrono::milliseconds run_limit{10'000};  // of the device for a batch
     vision::ImageLimits image_limits;
     std::uint64_t decode_bytes = std::uint64_t{512}
                                  << 20U;  // of all pictures that are decoded at once
 };
 
 /// Pictures on their way: they wait as they came, are decoded when a batch has room for them, leave in batches, and what
-/// the model says is read beside the next batch. Thread-safe.
+/// the model says is read beside the next batch. While the device does not answer within the limit, whoever waits is
+/// answered 503 at once. Thread-safe.
 class Pipeline {
 public:
     Pipeline(Engine& engine, Metrics& metrics, const os::Clock& clock,
              const PipelineOptions& options);
-    ~Pipeline();  // what still waits is answered 503
+    ~Pipeline();  // what still waits is answered 503; waits for the device
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;
 
@@ -70,6 +72,10 @@ public:
 
     /// Several batches in a row have failed: a new process may do better.
     [[nodiscard]] bool is_stuck() const { return failed_batches_.load() >= 5; }
+    /// Whether the device answers.
+    [[nodiscard]] Stall stall() const {
+        return metrics_.runs.stall(clock_.now(), options_.run_limit);
+    }
 
 private:
     struct Item {
@@ -90,6 +96,10 @@ private:
     void drive(const std::stop_token& stop);
     Items next_batch(const std::stop_token& stop);
     void run(Items batch);
+    void watch(const std::stop_token& stop);
+    /// Answers whoever waits while the device does not.
+    void give_up();
+    [[nodiscard]] std::string stalled_words() const;
     void finish(std::unique_ptr<Item> item, int status, std::string error);
     void note(Item& item, Stage stage, os::TimePoint until);
     [[nodiscard]] bool is_late(const Item& item) const {
@@ -108,6 +118,8 @@ private:
     std::deque<std::unique_ptr<Item>> encoded_;
     std::deque<std::unique_ptr<Item>> decoded_;
     std::deque<std::unique_ptr<Item>> answered_;
+    Items running_;  // those that were given up have no `done` any more
+    std::condition_variable_any tick_;
     std::size_t decoding_ = 0;
     std::uint64_t decode_bytes_ = 0;
     bool ending_ = false;

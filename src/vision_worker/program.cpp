@@ -4,6 +4,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait is POSIX
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/log.h"
@@ -47,8 +48,11 @@ void raise_descriptor_limit() {
 }
 
 /// Pages before the model is loaded: it may take minutes.
-http::Response not_yet(const http::Request& request) {
-    if (request.path == "/healthz") return {.body = "ok\n"};
+http::Response not_yet(const http::Request& request, Stall stall) {
+    if (request.path == "/healthz") {
+        if (stall != Stall::kHung) return {.body = "ok\n"};
+        return {.status = 503, .body = "the device does not answer\n"};
+    }
     return {.status = 503,
             .content_type = "application/json; charset=utf-8",
             .body = "{\"error\":\"the model is being loaded\"}\n",
@@ -58,13 +62,19 @@ http::Response not_yet(const http::Request& request) {
 /// What the server asks: the service, once it is there.
 class Door {
 public:
+    Door(const Metrics& metrics, const os::Clock& clock, const Settings& settings)
+        : metrics_(metrics), clock_(clock), run_limit_(settings.run_limit) {}
     http::Response operator()(const http::Request& request) {
         Service* const service = service_.load();
-        return service == nullptr ? not_yet(request) : (*service)(request);
+        if (service != nullptr) return (*service)(request);
+        return not_yet(request, metrics_.runs.stall(clock_.now(), run_limit_));
     }
     void open(Service* service) { service_ = service; }
 
 private:
+    const Metrics& metrics_;
+    const os::Clock& clock_;
+    const std::chrono::milliseconds run_limit_;
     std::atomic<Service*> service_{nullptr};
 };
 
@@ -89,6 +99,13 @@ void tell(const Engine& engine, const onnx::Runtime& runtime, Metrics& metrics,
                                {"gpu_arena_bytes", share ? engine.arena_bytes() : 0}});
 }
 
+/// A thread that waits for a device that does not answer cannot be joined.
+void leave_if_stalled(const Pipeline& pipeline, int exit_code) {
+    if (pipeline.stall() == Stall::kNone) return;
+    log::error("vision.ended", {{"reason", "the device does not answer"}});
+    std::_Exit(exit_code);
+}
+
 int serve(const Settings& settings, const onnx::Runtime& runtime,
           std::unique_ptr<http::Server> server, Door& door, Engine& engine, Pipeline& pipeline,
           Metrics& metrics, const sigset_t& ending) {
@@ -101,6 +118,7 @@ int serve(const Settings& settings, const onnx::Runtime& runtime,
     log::info("vision.ending", {{"signal", number}});
     metrics.ready = false;
     server.reset();  // what was asked is answered; nothing new is taken
+    leave_if_stalled(pipeline, kCouldNotRun);
     return 0;
 }
 
@@ -111,7 +129,9 @@ int run(const Settings& settings) {
     raise_descriptor_limit();
     for (const std::string& note : settings.notes) log::info("vision.note", {{"text", note}});
     const bool serving = settings.folder.empty() && settings.bench_seconds <= 0;
-    Door door;
+    const os::SystemClock clock;
+    Metrics metrics;
+    Door door(metrics, clock, settings);
     std::unique_ptr<http::Server> server;
     if (serving) {
         auto listening =
@@ -126,8 +146,6 @@ int run(const Settings& settings) {
     auto model =
         os::Root().read(std::filesystem::absolute(settings.model).native(), kMostModelBytes);
     if (!model) return fail(std::move(model).error().during("--model"));
-    const os::SystemClock clock;
-    Metrics metrics;
     auto engine = Engine::make(*runtime, *std::move(model), settings, metrics, clock);
     if (!engine) return fail(engine.error());
     tell(**engine, **runtime, metrics, settings);
@@ -141,12 +159,14 @@ int run(const Settings& settings) {
                        .most_waiting = settings.most_waiting,
                        .batch_wait = settings.batch_wait,
                        .timeout = settings.timeout,
+                       .run_limit = settings.run_limit,
                        .image_limits = settings.image_limits});
     if (serving) {
         return serve(settings, **runtime, std::move(server), door, **engine, pipeline, metrics,
                      ending);
     }
     const auto failed = look_through(settings, **engine, pipeline);
+    leave_if_stalled(pipeline, kFindings);
     if (!failed) return fail(failed.error());
     return *failed == 0 ? 0 : kFindings;
 }

@@ -185,11 +185,15 @@ http::Response Service::operator()(const http::Request& request) {
                 .body = metrics_.text()};
     }
     if (request.path == "/healthz") {
+        if (pipeline_.stall() == Stall::kHung)
+            return {.status = 503, .body = "the device does not answer\n"};
         if (pipeline_.is_stuck())
             return {.status = 503, .body = "several batches in a row have failed\n"};
         return {.body = "ok\n"};
     }
     if (request.path == "/readyz") {
+        if (metrics_.stalled)
+            return {.status = 503, .body = "the device has not answered in time\n"};
         if (!metrics_.ready) return {.status = 503, .body = "the last batch has failed\n"};
         return {.body = "ok\n"};
     }

@@ -3,12 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <thread>
 
 #include "base/base64.h"
 #include "http/server.h"
 #include "http/test_client.h"
 #include "onnx/test_model.h"
+#include "os/temporary_directory.h"
 #include "vision/test_pictures.h"
 
 namespace aliquot::vision_worker {
@@ -42,7 +46,8 @@ public:
                                        PipelineOptions{.threads = 2,
                                                        .most_waiting = settings_.most_waiting,
                                                        .batch_wait = settings_.batch_wait,
-                                                       .timeout = settings_.timeout});
+                                                       .timeout = settings_.timeout,
+                                                       .run_limit = settings_.run_limit});
         service_ = std::make_unique<Service>(*engine_, *pipeline_, metrics_, settings_);
         metrics_.ready = true;
         auto server = http::Server::listen(
@@ -198,6 +203,49 @@ TEST(Service, PagesTellWhatRuns) {
     EXPECT_THAT(model->body, HasSubstr(R"("layout":"final")"));
     EXPECT_EQ(client.get("/v1/infer")->status, 405);
     EXPECT_EQ(client.get("/nothing")->status, 404);
+}
+
+/// Asks until the page has this status, for ten seconds at most.
+bool comes_to(Worker& worker, const char* page, int status) {
+    for (int i = 0; i < 1000; ++i) {
+        http::TestClient client(worker.port());
+        const auto response = client.get(page);
+        if (response && response->status == status) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+}
+
+TEST(Service, ADeviceThatDoesNotAnswerIsToldAndWhoWaitsIsAnswered) {
+    const os::TemporaryDirectory place;
+    const std::string hangs = place.path() / "hangs";
+    onnx::TestModel model = detector();
+    model.metadata["simulated.hangs_while"] = hangs;
+    Settings settings;
+    settings.most_batch = 1;
+    settings.run_limit = std::chrono::milliseconds(100);
+    Worker worker(model, settings);
+    const std::string png = vision::as_png(vision::gradient(64, 64));
+    EXPECT_EQ(worker.post("image/png", png).status, 200);
+    std::ofstream(hangs) << "hang";
+    std::vector<std::future<http::TestResponse>> asked;
+    for (int i = 0; i < 3; ++i) {  // one runs, the others wait
+        asked.push_back(
+            std::async(std::launch::async, [&] { return worker.post("image/png", png); }));
+    }
+    for (auto& one : asked) {
+        const auto response = one.get();
+        EXPECT_EQ(response.status, 503) << response.body;
+        EXPECT_THAT(response.body, HasSubstr("the device has not answered for 100ms"));
+    }
+    EXPECT_TRUE(comes_to(worker, "/readyz", 503));
+    EXPECT_THAT(worker.metrics().text(), HasSubstr("vision_ready 0\n"));
+    EXPECT_TRUE(comes_to(worker, "/healthz", 503));
+    EXPECT_EQ(worker.post("image/png", png).status, 503) << "nobody waits for it any more";
+    std::filesystem::remove(hangs);
+    EXPECT_TRUE(comes_to(worker, "/readyz", 200));
+    EXPECT_TRUE(comes_to(worker, "/healthz", 200));
+    EXPECT_EQ(worker.post("image/png", png).status, 200);
 }
 
 TEST(Service, AModelThatIsNoDetectorIsRefusedAtTheStart) {

@@ -25,6 +25,7 @@ struct Texts {
     std::string gpu_memory;
     std::string batch_wait = "2ms";
     std::string timeout = "10s";
+    std::string run_limit;  // empty: as the timeout
     std::string most_body = "16Mi";
     std::string mean;
     std::string deviation;
@@ -140,6 +141,11 @@ void add_service_options(command_line::Command& app, Settings& settings, Texts& 
         ->range(std::uint64_t{1}, std::uint64_t{100'000});
     app.add_option("--timeout", texts.timeout,
                    "how long a picture may take before it is answered 504", "TIME (10s)");
+    app.add_option(
+        "--run-limit", texts.run_limit,
+        "how long the device may take for a batch before it counts as hung: what waits is "
+        "answered 503,\n/readyz is 503, and after six times as long /healthz",
+        "TIME (as --timeout)");
     app.add_option("--most-body", texts.most_body, "largest request", "SIZE (16Mi)");
     app.add_option("--folder", settings.folder,
                    "look at the pictures of a folder instead of serving, and end", "DIR");
@@ -226,6 +232,11 @@ void finish(const Texts& texts, Settings& settings) {
     settings.timeout = time_of("--timeout", texts.timeout, std::chrono::minutes(10));
     if (settings.timeout < std::chrono::milliseconds(10))
         throw UsageError("--timeout", "is below 10ms");
+    settings.run_limit = settings.timeout;
+    if (!texts.run_limit.empty())
+        settings.run_limit = time_of("--run-limit", texts.run_limit, std::chrono::hours(1));
+    if (settings.run_limit < std::chrono::milliseconds(10))
+        throw UsageError("--run-limit", "is below 10ms");
     settings.most_body_bytes = size_of("--most-body", texts.most_body);
     if (settings.most_body_bytes < 1024 || settings.most_body_bytes > 256 * kMib) {
         throw UsageError("--most-body", "'" + texts.most_body + "'; expected 1Ki to 256Mi");

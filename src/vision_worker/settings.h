@@ -48,6 +48,7 @@ struct Settings {
     std::chrono::microseconds batch_wait{2000};
     std::size_t most_waiting = 1024;
     std::chrono::milliseconds timeout{10'000};
+    std::chrono::milliseconds run_limit{10'000};  // of the device for a batch
     std::size_t most_body_bytes = std::size_t{16} << 20U;
     std::size_t most_connections = 4096;
     vision::ImageLimits image_limits;

@@ -60,6 +60,13 @@ TEST(Settings, OptionsComeBeforeTheEnvironment) {
     EXPECT_TRUE(settings.gpu_wanted);
 }
 
+TEST(Settings, TheDeviceHasAsLongAsAPictureUnlessTold) {
+    using std::chrono::seconds;
+    EXPECT_EQ(read({"--model", "m.onnx"}).run_limit, seconds(10));
+    EXPECT_EQ(read({"--model", "m.onnx", "--timeout", "2s"}).run_limit, seconds(2));
+    EXPECT_EQ(read({"--model", "m.onnx", "--run-limit", "1m"}).run_limit, seconds(60));
+}
+
 TEST(Settings, WhatIsWrongIsSaidWithWhatIsExpected) {
     EXPECT_THAT(refusal({}), HasSubstr("--model: is needed"));
     EXPECT_THAT(refusal({"--model", "yolov8n.engine"}), HasSubstr("an engine of TensorRT"));
@@ -68,6 +75,8 @@ TEST(Settings, WhatIsWrongIsSaidWithWhatIsExpected) {
     EXPECT_THAT(refusal({"--model", "m.onnx", "--deviation", "1,0,1"}), HasSubstr("not above 0"));
     EXPECT_THAT(refusal({"--model", "m.onnx", "--batch-wait", "1h"}), HasSubstr("--batch-wait"));
     EXPECT_THAT(refusal({"--model", "m.onnx", "--timeout", "1ms"}), HasSubstr("--timeout"));
+    EXPECT_THAT(refusal({"--model", "m.onnx", "--run-limit", "1ms"}), HasSubstr("--run-limit"));
+    EXPECT_THAT(refusal({"--model", "m.onnx", "--run-limit", "2h"}), HasSubstr("--run-limit"));
     EXPECT_THAT(refusal({"--model", "m.onnx", "--gpu-memory-limit", "lots"}),
                 HasSubstr("--gpu-memory-limit"));
     EXPECT_THAT(refusal({"--model", "m.onnx", "--most-body", "1Gi"}), HasSubstr("1Ki to 256Mi"));

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 from worker import Worker, detections, load, many, png_bomb, real_library, write_model
@@ -102,6 +103,33 @@ class Behaviour(Case):
         self.assertEqual([line["name"] for line in lines], [f"{i}.png" for i in range(9)])
         self.assertIn("broken", lines[5]["error"])
         self.assertEqual(lines[0]["detections"][0], CAT)
+
+
+class ADeviceThatHangs(Case):
+    def test_it_is_told_and_the_worker_ends_all_the_same(self):
+        hangs = self.folder / "hangs"
+        model = write_model(self.folder / "hanging.onnx", hangs_while=hangs)
+        worker = self.worker("--run-limit", "200ms", model=model)
+        self.assertEqual(worker.infer(PICTURE)[0], 200)
+        hangs.touch()
+        status, text = worker.infer(PICTURE)
+        self.assertEqual(status, 503, text)
+        self.assertIn("has not answered for 200ms", text)
+        self.assertEqual(worker.metric("vision_ready"), 0)
+        self.assertEqual(worker.end(), 3, worker.words())
+        self.assertIn("vision.device_stalled", worker.words())
+
+    def test_a_model_that_never_gets_warm_is_no_life(self):
+        hangs = self.folder / "hangs"
+        hangs.touch()
+        model = write_model(self.folder / "hanging.onnx", hangs_while=hangs)
+        worker = Worker(PROGRAM, model, "--provider", "cpu", "--run-limit", "10ms", library=self.library)
+        self.addCleanup(worker.end, signal.SIGKILL)
+        until = time.monotonic() + 60
+        while worker.ask("GET", "/healthz")[0] == 200 and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual(worker.ask("GET", "/healthz")[0], 503)
+        self.assertEqual(worker.ask("GET", "/readyz")[0], 503)
 
 
 class WithTheRealRuntime(Behaviour):

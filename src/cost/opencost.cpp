@@ -18,7 +18,6 @@ using document::Value;
 
 constexpr int kAnswerDigits = 6;
 constexpr TimeMs kMostWindow = 3 * 366 * kDayMs;
-constexpr std::size_t kMostSteps = 10'000;
 
 TimeMs ms_of(std::chrono::system_clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
@@ -110,21 +109,33 @@ Value set_of(const Report& report, const AllocationQuery& query, TimeMs begin, T
     return set;
 }
 
+TimeMs step_of(const AllocationQuery& query) {
+    return query.step <= 0 ? std::max<TimeMs>(query.end - query.begin, 1)
+                           : std::max(query.step, kHourMs);
+}
+
 }  // namespace
+
+std::size_t parts_of(const AllocationQuery& query) {
+    if (query.begin >= query.end) return 0;
+    return static_cast<std::size_t>((query.end - query.begin - 1) / step_of(query)) + 1;
+}
 
 Value opencost_of(const Allocation& allocation, const History& names,
                   const AllocationQuery& query) {
-    const TimeMs step = query.step <= 0 ? std::max<TimeMs>(query.end - query.begin, 1)
-                                        : std::max(query.step, kHourMs);
+    const TimeMs step = step_of(query);
+    std::vector<Allocation> parts(std::min(parts_of(query), kMostParts));
+    for (const Row& row : allocation.rows) {
+        if (row.hour < query.begin || row.hour >= query.end) continue;
+        const auto at = static_cast<std::size_t>((row.hour - query.begin) / step);
+        if (at < parts.size()) parts[at].rows.push_back(row);
+    }
     Value sets = document::make_sequence();
-    std::size_t count = 0;
-    for (TimeMs begin = query.begin; begin < query.end && count < kMostSteps; ++count) {
+    TimeMs begin = query.begin;
+    for (Allocation& part : parts) {
         const TimeMs end = std::min(begin + step, query.end);
-        Allocation part;
-        std::ranges::copy_if(allocation.rows, std::back_inserter(part.rows),
-                             [&](const Row& row) { return row.hour >= begin && row.hour < end; });
-        const Report report = report_of(part, names, query.by);
-        sets.items.push_back(set_of(report, query, begin, end));
+        sets.items.push_back(set_of(report_of(part, names, query.by), query, begin, end));
+        part = {};
         begin = end;
     }
     return make_mapping({{"code", 200}, {"data", std::move(sets)}});

@@ -40,6 +40,10 @@ struct AllocationQuery {
     By by = By::kNamespace;
     bool with_idle = false;  // includeIdle: what nobody had, as __idle__
 };
+/// How many parts an answer has.
+std::size_t parts_of(const AllocationQuery& query);
+/// query   of at most kMostParts
+inline constexpr std::size_t kMostParts = 2'000;
 document::Value opencost_of(const Allocation& allocation, const History& names,
                             const AllocationQuery& query);
 /// "today", "yesterday", "week", "lastweek", "month", "7d", "30m", "2026-11-01T00:00:00Z,2026-11-02T00:00:00Z" or the

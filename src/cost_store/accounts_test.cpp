@@ -90,6 +90,16 @@ TEST_F(AccountsTest, WhatItCannotAnswerItSays) {
     EXPECT_EQ(ask(*accounts, "/allocation?window=1d&aggregate=label:x").status, 400);
     EXPECT_EQ(ask(*accounts, "/allocation?window=1d&step=1s").status, 400);
     EXPECT_EQ(ask(*accounts, "/other").status, 404);
+    const auto long_ago = ask(*accounts, "/allocation?window=10y&step=1m");
+    EXPECT_EQ(long_ago.status, 400);
+    EXPECT_NE(long_ago.body.find("of 3 years at most"), std::string::npos) << long_ago.body;
+    const auto fine = ask(*accounts, "/allocation?window=1000d&step=1h");
+    EXPECT_EQ(fine.status, 400);
+    EXPECT_NE(fine.body.find("step: the window has 24000 of them, and at most 2000"),
+              std::string::npos)
+        << fine.body.substr(0, 200);
+    EXPECT_EQ(ask(*accounts, "/allocation?window=1000d&step=1h&accumulate=true").status, 200);
+    EXPECT_EQ(ask(*accounts, "/allocation?window=1000d&step=1d").status, 200);
 }
 
 TEST_F(AccountsTest, AnotherOneGoesOnWhereItHasEnded) {

@@ -95,7 +95,7 @@ http::Response Accounts::allocation(const http::Request& request) {
         return wrong(
             400, "invalid",
             "window: expected today, yesterday, week, lastweek, month, a duration as 7d or two "
-            "times with a comma between");
+            "times with a comma between, of 3 years at most");
     }
     cost::AllocationQuery query{.begin = window->first, .end = window->second};
     std::string_view aggregate = request.parameter("aggregate");
@@ -113,6 +113,12 @@ http::Response Accounts::allocation(const http::Request& request) {
         query.step = step->count();
     }
     if (request.parameter("accumulate") == "true") query.step = 0;
+    if (const std::size_t parts = parts_of(query); parts > cost::kMostParts) {
+        return wrong(400, "invalid",
+                     "step: the window has " + std::to_string(parts) + " of them, and at most " +
+                         std::to_string(cost::kMostParts) +
+                         " are answered; ask with a longer step or a shorter window");
+    }
     freshen();
     const std::scoped_lock lock(store_mutex_);
     std::string body;

@@ -44,7 +44,8 @@ constexpr const char* kInsertRow =
 
 Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History& names,
                                TimeMs begin, TimeMs end) {
-    Result<Done> failed = Done{};
+    Result<Done> failed = forget_dropped();
+    if (!failed) return failed;
     const auto id = [&](cost::NameId name) -> std::int64_t {
         auto found = id_of(names.names.text(name));
         if (!found) failed = std::move(found).error();
@@ -130,8 +131,8 @@ Result<Done> Store::retain(TimeMs now, const Retention& keep) {
     const TimeMs intervals = cost::hour_of(std::min(now - keep.intervals, *rolled));
     const TimeMs hours = day_of(std::min(now - keep.hours, *rolled));
     const TimeMs days = day_of(now - keep.days);
-    return in_one([&] {
-        return database_->script(
+    return in_one([&]() -> Result<Done> {
+        auto done = database_->script(
             concat({"DELETE FROM cost_intervals WHERE ended <= ", std::to_string(intervals),
                     "; DELETE FROM cost_spans WHERE ended <= ", std::to_string(intervals),
                     "; DELETE FROM cost_hours WHERE at < ", std::to_string(hours),
@@ -140,6 +141,7 @@ Result<Done> Store::retain(TimeMs now, const Retention& keep) {
                     "; INSERT INTO cost_state VALUES('hours', ", std::to_string(hours),
                     "), ('intervals', ", std::to_string(intervals),
                     ") ON CONFLICT(name) DO UPDATE SET value = excluded.value"}));
+        return done ? drop_unused(now) : done;
     });
 }
 

@@ -125,7 +125,8 @@ Result<std::int64_t> Store::owner_id_of(const cost::History& of, cost::OwnerId o
 }
 
 Result<Done> Store::write_all(const cost::History& history) {
-    Result<Done> done = Done{};
+    Result<Done> done = forget_dropped();
+    if (!done) return done;
     const auto id = [&](cost::NameId name) -> std::int64_t {
         auto found = id_of(history.names.text(name));
         if (!found) done = std::move(found).error();

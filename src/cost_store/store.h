@@ -57,7 +57,8 @@ public:
     Result<cost::History> read(cost::TimeMs begin, cost::TimeMs end);
     /// Divides all hours that ended before `now` and were not divided yet, or have changed since, and adds up their days.
     Result<Done> roll_up(cost::TimeMs now);
-    /// Removes what is older. Hours go only when their days are written.
+    /// Removes what is older. Hours go only when their days are written. Once a day also names and owners that nothing
+    /// is about any more.
     Result<Done> retain(cost::TimeMs now, const Retention& keep);
 
     /// Rows and bills of the hours in [begin, end): divided ones as they are, later ones from intervals. Where hours are
@@ -79,6 +80,10 @@ private:
     Result<Done> write_rows(const cost::Allocation& all, const cost::History& names,
                             cost::TimeMs begin, cost::TimeMs end);
     Result<cost::TimeMs> rolled_until();
+    /// Both within in_one().
+    Result<Done> drop_unused(cost::TimeMs now);
+    /// Forgets the numbers of names when another process may have removed some.
+    Result<Done> forget_dropped();
     Result<Done> read_into(cost::History& history, cost::TimeMs begin, cost::TimeMs end);
     Result<Done> load_names(cost::History& into);
     Result<Done> select_rows(const char* table, cost::TimeMs begin, cost::TimeMs end,
@@ -86,6 +91,7 @@ private:
 
     std::unique_ptr<Database> database_;
     Hook hook_;
+    std::int64_t drops_ = 0;  // of which ids_ and owner_ids_ know
     std::map<std::string, std::int64_t, std::less<>> ids_;
     std::map<std::vector<std::int64_t>, std::int64_t> owner_ids_;
     std::map<std::int64_t, cost::NameId> name_of_;  // of load_names()

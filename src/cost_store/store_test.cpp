@@ -131,6 +131,89 @@ TEST_F(StoreTest, DaysStayWhenHoursGo) {
     EXPECT_LE(left->intervals.size(), 2U);  // those that end after now
 }
 
+/// A node of the day, with a pod on one of its two GPUs.
+History day_of_pod(unsigned day) {
+    History history;
+    const std::string name = std::to_string(day);
+    const auto node = history.names.add("node-" + name);
+    const auto gpu = history.names.add("GPU-" + name);
+    const TimeMs begin = kStart + day * kDayMs;
+    history.spans.push_back({.begin = begin,
+                             .end = begin + kHourMs,
+                             .node = node,
+                             .model = history.names.add("L4"),
+                             .rate = 1'000'000,
+                             .devices = {gpu, history.names.add("spare-" + name)}});
+    history.intervals.push_back({.begin = begin,
+                                 .end = begin + kHourMs,
+                                 .node = node,
+                                 .device = gpu,
+                                 .owner = history.add({.space = history.names.add("team"),
+                                                       .pod = history.names.add("pod-" + name)}),
+                                 .share = cost::kWholeGpu});
+    return history;
+}
+
+std::vector<std::string> texts_of(Database& database) {
+    std::vector<std::string> texts;
+    EXPECT_TRUE(database
+                    .select("SELECT text FROM cost_names ORDER BY text", {},
+                            [&](const Fields& row) { texts.push_back(row.text(0)); })
+                    .ok());
+    EXPECT_TRUE(database
+                    .select("SELECT COUNT(*) FROM cost_owners", {},
+                            [&](const Fields& row) {
+                                texts.push_back(std::to_string(row.number(0)) + " owners");
+                            })
+                    .ok());
+    return texts;
+}
+
+void expect_names_go(const std::string& where, Database& database) {
+    using Texts = std::vector<std::string>;
+    auto store = Store::open(where);
+    auto other = Store::open(where);
+    ASSERT_TRUE(store.ok() && other.ok());
+    ASSERT_TRUE(other->put(day_of_pod(0)).ok());  // it knows the numbers of these names
+    ASSERT_TRUE(store->put(day_of_pod(20)).ok());
+    ASSERT_TRUE(store->put(day_of_pod(40)).ok());
+    ASSERT_TRUE(store->put(day_of_pod(42)).ok());  // not divided yet
+    const TimeMs now = kStart + 41 * kDayMs;
+    ASSERT_TRUE(store->roll_up(now).ok());
+    const Retention keep{.intervals = 2 * kDayMs, .hours = 10 * kDayMs, .days = 30 * kDayMs};
+    ASSERT_TRUE(store->retain(now, keep).ok());
+    EXPECT_EQ(texts_of(database),
+              (Texts{"GPU-20", "GPU-40", "GPU-42", "L4", "node-20", "node-40", "node-42", "pod-20",
+                     "pod-40", "pod-42", "spare-20", "spare-40", "spare-42", "team", "3 owners"}));
+    ASSERT_TRUE(other->put(day_of_pod(0)).ok());
+    ASSERT_TRUE(other->put(day_of_pod(60)).ok());
+    const auto again = store->read(kStart, kStart + kDayMs);
+    ASSERT_TRUE(again.ok());
+    ASSERT_EQ(again->intervals.size(), 1U);
+    EXPECT_EQ(again->names.text(again->intervals[0].node), "node-0");
+    EXPECT_EQ(again->names.text(again->owners[again->intervals[0].owner].pod), "pod-0");
+    const TimeMs last = kStart + 100 * kDayMs;
+    ASSERT_TRUE(store->roll_up(last).ok());
+    ASSERT_TRUE(store->retain(last, keep).ok());
+    EXPECT_EQ(texts_of(database).back(), "1 owners");  // the newest
+}
+
+TEST_F(StoreTest, NamesGoWithTheLastThatIsAboutThem) {
+    ASSERT_TRUE(Store::open(file()).ok());
+    const auto database = open_sqlite(file());
+    ASSERT_TRUE(database.ok());
+    expect_names_go(file(), **database);
+}
+
+TEST_F(StoreTest, NamesGoFromPostgresqlToo) {
+    const TestServer server;
+    if (!server.started()) GTEST_SKIP() << "no PostgreSQL server on this machine";
+    ASSERT_TRUE(Store::open(server.address()).ok());
+    const auto database = open_postgres(server.address());
+    ASSERT_TRUE(database.ok());
+    expect_names_go(server.address(), **database);
+}
+
 TEST_F(StoreTest, ANewerVersionIsRefused) {
     {
         ASSERT_TRUE(Store::open(file()).ok());

@@ -36,6 +36,32 @@ TEST(Checks, HaveAnEntryInTheCatalogueAndACaseEach) {
     }
 }
 
+TEST(Reports, AreMarkdownInWhichNamesAreNothingButText) {
+    Report report;
+    report.title = "gpu-1 <img src=x onerror=alert(1)>";
+    report.checks.push_back(
+        {.id = "DRV003",
+         .verdict = {
+             .outcome = Outcome::kFailed,
+             .message = "pod `a`|**b** [here](http://x) <script>&amp; __init__\n# more",
+             .fixes = {{.kind = Fix::Kind::kCommand, .text = "echo '\n```\n<b>\x1b[31m'\n  done"},
+                       {.kind = Fix::Kind::kNote, .text = "see <a href='x'>"}}}});
+    report.root_causes = {"DRV003"};
+    std::ostringstream out;
+    print_markdown(out, report);
+    const std::string pod =
+        R"(pod \`a\`\|\*\*b\*\* \[here\](http://x) &lt;script&gt;&amp;amp; \_\_init\_\_ \# more)";
+    EXPECT_EQ(out.str(),
+              "## doctor: gpu-1 &lt;img src=x onerror=alert(1)&gt;\n\n"
+              "**Root cause: DRV003.** " +
+                  pod +
+                  "\n\n````sh\necho '\n```\n<b> [31m'\n  done\n````\n\n"
+                  "see &lt;a href='x'&gt;\n\n"
+                  "| check | result | finding |\n|---|---|---|\n"
+                  "| DRV003 | failed | " +
+                  pod + " |\n");
+}
+
 TEST(Fixes, WriteOnlyWhatIsSafeAndShowIt) {
     Tree tree;
     tree.complete = true;

@@ -337,32 +337,4 @@ void print_junit(std::ostream& out, const Report& report) {
     out << "</testsuite>\n</testsuites>\n";
 }
 
-void print_markdown(std::ostream& out, const Report& report) {
-    const auto cell = [](std::string_view text) {
-        std::string safe;
-        for (const char c : clip(text, 2000))
-            safe += c == '|' ? std::string("\\|") : std::string(1, c);
-        return safe;
-    };
-    out << "## doctor: " << cell(report.title) << "\n\n";
-    for (const std::string& id : report.root_causes) {
-        const Judged* const one = report.find(id);
-        if (one == nullptr) continue;
-        out << "**Root cause: " << id << ".** " << cell(one->verdict.message) << "\n\n";
-        for (const Fix& fix : one->verdict.fixes) {
-            if (fix.kind == Fix::Kind::kNote) {
-                out << cell(fix.text) << "\n\n";
-            } else {
-                out << "```sh\n" << fix.text << "\n```\n\n";
-            }
-        }
-    }
-    out << "| check | result | finding |\n|---|---|---|\n";
-    for (const Judged& one : report.checks) {
-        if (one.verdict.outcome == Outcome::kSkipped) continue;
-        out << "| " << one.id << " | " << to_text(one.verdict.outcome) << " | "
-            << cell(one.verdict.message) << " |\n";
-    }
-}
-
 }  // namespace aliquot::doctor

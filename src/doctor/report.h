@@ -24,6 +24,7 @@ void print_short(std::ostream& out, const Report& report);
 /// contract.
 void print_json(std::ostream& out, const Report& report);
 void print_junit(std::ostream& out, const Report& report);
+/// Whatever was read stands there as text: no Markdown and no HTML of its own.
 void print_markdown(std::ostream& out, const Report& report);
 
 }  // namespace aliquot::doctor

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <thread>
 
 #include "base/text.h"
 #include "base/time_text.h"
@@ -323,46 +322,6 @@ Result<JobSight> ClusterJobs::resume(const std::string& name) {
         make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})}}));
     if (done) done = set_active(*whole, true);
     if (!done) return std::move(done).error();
-    return find(name);
-}
-
-Result<Done> ClusterJobs::wait_gone(const JobSight& job) {
-    constexpr auto kPause = std::chrono::milliseconds(50);
-    const auto end = std::chrono::steady_clock::now() + call_.deadline;
-    while (std::chrono::steady_clock::now() < end && !call_.stop.stop_requested()) {
-        const auto there = api_.get(kube_client::resources::jobs(), {job.space, job.name}, call_);
-        if (!there && there.failure().is(kube_client::Reason::kNotFound)) return Done{};
-        if (!there) return there.error();
-        if (there->uid != job.uid) {
-            return Error{ErrorCode::kConflict, "job " + job.name + " was made anew meanwhile"};
-        }
-        std::this_thread::sleep_for(kPause);
-    }
-    return Error{ErrorCode::kUnavailable,
-                 "job " + job.name + " is still being deleted; try again: its pods have not ended"};
-}
-
-Result<JobSight> ClusterJobs::retry(const std::string& name) {
-    auto whole = look(name);
-    if (!whole) return std::move(whole).error();
-    const JobSight& sight = whole->sight;
-    if (!jobs::is_final(sight.state) || sight.state == jobs::State::kSucceeded) {
-        return Error{ErrorCode::kConflict,
-                     "job " + name + " is " + std::string(jobs::word(sight.state)) +
-                         "; only one that failed, expired or was cancelled is tried again"};
-    }
-    const Value again = as_submitted(whole->job, sight.attempt + 1);
-    const auto gone =
-        api_.remove(kube_client::resources::jobs(), {sight.space, sight.name},
-                    {.propagation = kube_client::RemoveOptions::Propagation::kBackground,
-                     .uid = sight.uid,
-                     .call = call_});
-    if (!gone && !gone.failure().is(kube_client::Reason::kNotFound)) return gone.error();
-    if (auto waited = wait_gone(sight); !waited) return std::move(waited).error();
-    const auto made =
-        api_.create(kube_client::resources::jobs(), sight.space, document::to_json_line(again),
-                    {.field_manager = kFieldManager, .call = call_});
-    if (!made) return made.error().during("job " + name + " was deleted and not made anew");
     return find(name);
 }
 

@@ -56,7 +56,9 @@ public:
     Result<JobSight> cancel(const std::string& name);
     Result<JobSight> suspend(const std::string& name);
     Result<JobSight> resume(const std::string& name);
-    /// One that failed, expired or was cancelled: made anew under its name.
+    /// One that failed, expired or was cancelled: made anew under its name. What it is made of is in the cluster all the
+    /// time: when it cannot be made anew, the error says so and another retry() does.
+    /// errors   kNotFound; kConflict: it has not ended, or another has its name; kPermission: creating or deleting
     Result<JobSight> retry(const std::string& name);
     /// errors   kConflict: it has not ended
     Result<Done> remove(const std::string& name);
@@ -90,6 +92,9 @@ private:
     Result<Done> patch_job(const JobSight& job, const document::Value& patch);
     Result<std::string> log_of(const JobSight& job, const PodSight& pod, std::uint64_t most);
     Result<Done> wait_gone(const JobSight& job);
+    Result<JobSight> make_anew(const std::string& name, const document::Value& manifest,
+                               const std::string& keeper);
+    Result<JobSight> retry_kept(const std::string& name);
 
     kube_client::Api& api_;
     const std::string space_;

@@ -183,6 +183,7 @@ struct Page {
     // The right that it needs.
     std::string_view verb;
     std::string_view subresource;
+    std::string_view verb_too = "";  // another verb that it needs
 };
 
 constexpr std::array<Page, 12> kPages{{{"GET", "/v1/queues", false, queues, "list", ""},
@@ -196,7 +197,7 @@ constexpr std::array<Page, 12> kPages{{{"GET", "/v1/queues", false, queues, "lis
                                        {"POST", "/cancel", true, cancel, "patch", ""},
                                        {"POST", "/suspend", true, suspend, "patch", ""},
                                        {"POST", "/resume", true, resume, "patch", ""},
-                                       {"POST", "/retry", true, retry, "create", ""}}};
+                                       {"POST", "/retry", true, retry, "create", "", "delete"}}};
 
 /// The name in "/v1/jobs/NAME" + behind; nullopt: another path.
 std::optional<std::string> name_in(const Page& page, std::string_view path) {
@@ -233,7 +234,7 @@ std::string space_of(const Request& request, const Asker& asker) {
 
 }  // namespace
 
-Right right_of(const Request& request, const Asker& asker) {
+std::vector<Right> rights_of(const Request& request, const Asker& asker) {
     std::string name;
     std::string others;
     const Page* const page = page_of(request, name, others);
@@ -241,13 +242,18 @@ Right right_of(const Request& request, const Asker& asker) {
     const std::string space = space_of(request, asker);
     const bool of_pods = !page->subresource.empty();
     if (page->answer == queues)
-        return {.verb = "list", .group = "kueue.x-k8s.io", .resource = "clusterqueues"};
-    return {.verb = std::string(page->verb),
-            .group = of_pods ? "" : "batch",
-            .resource = of_pods ? "pods" : "jobs",
-            .subresource = std::string(page->subresource),
-            .space = space == "*" ? "" : space,
-            .name = of_pods ? "" : name};
+        return {{.verb = "list", .group = "kueue.x-k8s.io", .resource = "clusterqueues"}};
+    std::vector<Right> rights{{.verb = std::string(page->verb),
+                               .group = of_pods ? "" : "batch",
+                               .resource = of_pods ? "pods" : "jobs",
+                               .subresource = std::string(page->subresource),
+                               .space = space == "*" ? "" : space,
+                               .name = of_pods ? "" : name}};
+    if (!page->verb_too.empty()) {
+        rights.push_back(rights.front());
+        rights.back().verb = page->verb_too;
+    }
+    return rights;
 }
 
 Response respond(kube_client::Api& api, const Request& request, const Asker& asker,

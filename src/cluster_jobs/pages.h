@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "http/message.h"
 #include "kube_client/api.h"
@@ -16,16 +17,17 @@ struct Asker {
         true;  // jobs of other namespaces, as far as `api` does: an explanation names them
 };
 
-/// What a request needs to be allowed: a verb on Jobs (or pods/log) in a namespace.
+/// What a request needs to be allowed: verbs on Jobs (or pods/log) in a namespace.
 struct Right {
-    std::string verb;  // empty: there is no such page
+    std::string verb;
     std::string group;
     std::string resource;
     std::string subresource;
     std::string space;
     std::string name;
 };
-Right right_of(const http::Request& request, const Asker& asker);
+/// All of them are needed; none: there is no such page.
+std::vector<Right> rights_of(const http::Request& request, const Asker& asker);
 
 /// The paths of api/jobs.yaml below /v1/jobs, answered by the cluster with the rights of `api`. The parameter
 /// `namespace` says another than the asker's; of a list `*` all of them.

@@ -26,7 +26,10 @@ inline constexpr char kAfterAnnotation[] =
 inline constexpr char kPlaceAnnotation[] = "aliquot.dev/place-check";
 /// What the planner foresees: {"position":3,"p50":"...","p90":"...","why":"..."}.
 inline constexpr char kEtaAnnotation[] = "aliquot.dev/eta";
+/// What the spec of a Job that keeps another one (kKeptLabel) does not say: its metadata, as JSON.
+inline constexpr char kKeptAnnotation[] = "aliquot.dev/kept";
 // Labels.
+inline constexpr char kKeptLabel[] = "aliquot.dev/kept-of";  // the name, while `retry` is at work
 inline constexpr char kUserLabel[] = "aliquot.dev/user";
 inline constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 

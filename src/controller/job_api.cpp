@@ -42,8 +42,7 @@ http::Response JobApi::respond(const http::Request& request) {
     }
     if (user.status != TokenReviews::kGood) return cannot_tell();
     const cluster_jobs::Asker asker{.user = user.user, .space = "default", .sees_all = false};
-    const cluster_jobs::Right right = cluster_jobs::right_of(request, asker);
-    if (!right.verb.empty()) {
+    for (const cluster_jobs::Right& right : cluster_jobs::rights_of(request, asker)) {
         const int status = reviews_.may(user, {.verb = right.verb,
                                                .group = right.group,
                                                .version = "*",

@@ -120,6 +120,12 @@ TEST_F(JobTokens, RefuseWhatTheRoleDoesNotAllow) {
     EXPECT_EQ(elsewhere.status, 403);
     EXPECT_THAT(elsewhere.body, HasSubstr("list jobs in the namespace other"));
     EXPECT_EQ(ask("GET", "/v1/jobs?namespace=*").status, 403);
+    may_ = {"get", "create"};
+    const auto retried = ask("POST", "/v1/jobs/train/retry?namespace=lab");
+    EXPECT_EQ(retried.status, 403);  // it deletes the former one
+    EXPECT_THAT(retried.body, HasSubstr("delete jobs in the namespace lab"));
+    may_ = {"get", "delete"};
+    EXPECT_EQ(ask("POST", "/v1/jobs/train/retry?namespace=lab").status, 403);
     may_ = {"get"};
     EXPECT_EQ(ask("POST", "/v1/jobs/train/cancel?namespace=lab").status, 403);
     EXPECT_EQ(ask("DELETE", "/v1/jobs/train?namespace=lab").status, 403);

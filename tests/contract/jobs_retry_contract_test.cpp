@@ -60,7 +60,9 @@ TEST_P(JobRetryContract, ARetryThatFailsLosesNoJob) {
     EXPECT_EQ(cluster.retry("train").error().code, ErrorCode::kPermission);
     refusing.refuses = creates("");
     EXPECT_EQ(cluster.retry("train").error().code, ErrorCode::kPermission);
-    EXPECT_EQ(cluster.find("train")->uid, cancelled->uid);
+    const auto untouched = cluster.find("train");
+    ASSERT_TRUE(untouched) << untouched.error().message;
+    EXPECT_EQ(untouched->uid, cancelled->uid);
     EXPECT_EQ(cluster.list({.space = space_})->size(), 1U);
     // The former one is gone and the new one refused.
     refusing.refuses = creates(R"("name":"train","namespace")");

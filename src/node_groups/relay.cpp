@@ -113,9 +113,10 @@ private:
 }  // namespace
 
 void relay(Descriptor outside, Descriptor inside, std::shared_ptr<const http::TlsContext> tls,
-           const std::stop_token& stop) {
+           std::atomic<bool>& greeted, const std::stop_token& stop) {
     http::TlsSession session(std::move(tls), outside.get());
     if (!greet(session, outside.get(), stop)) return;
+    greeted = true;
     Pipe pipe(session, inside.get());
     while (!stop.stop_requested() && pipe.move()) {
         if (pipe.moved()) continue;

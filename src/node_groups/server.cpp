@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -29,6 +31,7 @@ constexpr int kAcceptPollMs = 200;
 constexpr std::size_t kMostRelays = 16;
 constexpr std::size_t kWorkers = 4;
 constexpr std::chrono::seconds kLookAgain{2};
+constexpr std::chrono::milliseconds kNoDescriptor{200};
 
 }  // namespace
 
@@ -113,7 +116,7 @@ private:
         while (!stop.stop_requested()) {
             const auto task = next(stop);
             if (!task) continue;
-            const std::string problem = carry_out(*shared_.fleet.find(task->group), *task);
+            const std::string problem = carry_out(*shared_.fleet.find(task->group), *task, stop);
             {
                 const std::scoped_lock lock(shared_.mutex);
                 shared_.fleet.done(*task, problem);
@@ -128,7 +131,11 @@ private:
             if (::poll(&wait, 1, kAcceptPollMs) <= 0) continue;
             Descriptor connection(
                 ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-            if (connection.get() < 0) continue;
+            if (connection.get() < 0) {
+                // No descriptor is left, and the next look would say the same at once.
+                if (errno == EMFILE || errno == ENFILE) std::this_thread::sleep_for(kNoDescriptor);
+                continue;
+            }
             if (tls_ == nullptr) {
                 server_->serve(std::move(connection));
             } else {
@@ -139,6 +146,12 @@ private:
     }
     void serve_tls(Descriptor connection) {
         relays_.remove_if([](const Relay& one) { return one.over->load(); });
+        // Who has not shown a certificate yet keeps nobody out.
+        if (relays_.size() >= kMostRelays) {
+            const auto oldest = std::ranges::find_if(
+                relays_, [](const Relay& one) { return !one.greeted->load(); });
+            if (oldest != relays_.end()) relays_.erase(oldest);
+        }
         std::array<int, 2> pair{-1, -1};
         if (relays_.size() >= kMostRelays ||
             ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair.data()) !=
@@ -148,17 +161,18 @@ private:
         }
         server_->serve(Descriptor(pair[0]));
         Relay one;
-        one.thread =
-            std::jthread([outside = std::move(connection), inside = Descriptor(pair[1]), tls = tls_,
-                          over = one.over](const std::stop_token& stop) mutable {
-                relay(std::move(outside), std::move(inside), std::move(tls), stop);
-                *over = true;
-            });
+        one.thread = std::jthread([outside = std::move(connection), inside = Descriptor(pair[1]),
+                                   tls = tls_, over = one.over,
+                                   greeted = one.greeted](const std::stop_token& stop) mutable {
+            relay(std::move(outside), std::move(inside), std::move(tls), *greeted, stop);
+            *over = true;
+        });
         relays_.push_back(std::move(one));
     }
 
     struct Relay {
         std::shared_ptr<std::atomic<bool>> over = std::make_shared<std::atomic<bool>>(false);
+        std::shared_ptr<std::atomic<bool>> greeted = std::make_shared<std::atomic<bool>>(false);
         std::jthread thread;
     };
 

@@ -18,6 +18,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr std::chrono::milliseconds::rep kLookForStop = 100;
 constexpr std::size_t kLongestInput = 4096;  // PIPE_BUF: fits an empty pipe in one piece
 
 struct Pipe {
@@ -32,15 +33,19 @@ Result<Pipe> make_pipe() {
 }
 
 /// Reads until the other side closes. kUnavailable: one of the limits has passed.
-Result<std::string> read_all(int descriptor, SteadyClock::time_point end, std::size_t most,
-                             const std::string& program) {
+Result<std::string> read_all(int descriptor, SteadyClock::time_point end,
+                             const ExchangeLimits& limits, const std::string& program) {
     std::string text;
     for (;;) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now()).count();
+        if (limits.stop.stop_requested()) {
+            return Error{ErrorCode::kUnavailable, program + " was stopped"};
+        }
+        auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now()).count();
+        if (limits.stop.stop_possible()) left = std::min(left, kLookForStop);
         pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
         const int ready = left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(left));
         if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0 && SteadyClock::now() < end) continue;
         if (ready <= 0) {
             return Error{ErrorCode::kUnavailable, program + " does not answer in time"};
         }
@@ -50,9 +55,10 @@ Result<std::string> read_all(int descriptor, SteadyClock::time_point end, std::s
         if (got < 0) return error_from_errno(errno, program);
         if (got == 0) return text;
         text.append(part.data(), static_cast<std::size_t>(got));
-        if (text.size() > most) {
-            return Error{ErrorCode::kUnavailable,
-                         program + " says more than " + std::to_string(most) + " bytes"};
+        if (text.size() > limits.output_bytes) {
+            return Error{
+                ErrorCode::kUnavailable,
+                program + " says more than " + std::to_string(limits.output_bytes) + " bytes"};
         }
     }
 }
@@ -79,7 +85,7 @@ Result<Exchange> exchange(Command command, std::string_view input, const Exchang
     if (!process) return std::move(process).error();
     in->read.reset();
     out->write.reset();
-    auto text = read_all(out->read.get(), end, limits.output_bytes, program);
+    auto text = read_all(out->read.get(), end, limits, program);
     if (!text) return std::move(text).error();  // the Process kills it
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     const auto exit = process->wait(std::max(left, std::chrono::milliseconds(0)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace aliquot::os {
 struct ExchangeLimits {
     std::chrono::milliseconds deadline{5000};  // for the whole of it
     std::size_t output_bytes = 64UL << 10U;    // more is an error
+    std::stop_token stop{};                    // ends it before, within a tenth of a second
 };
 
 struct Exchange {
@@ -24,7 +26,7 @@ struct Exchange {
 /// killed when a limit passes. Blocks the caller; no thread.
 /// input    at most 4096 bytes: it is written before anything is read
 /// errors   those of Process::start(); kInvalidInput: the input is too long; kUnavailable: not done
-///          in time, or too much output
+///          in time or before a stop, or too much output
 Result<Exchange> exchange(Command command, std::string_view input, const ExchangeLimits& limits);
 
 }  // namespace aliquot::os

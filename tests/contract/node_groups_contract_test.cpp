@@ -25,15 +25,14 @@ namespace wire = clusterautoscaler::cloudprovider::v1::externalgrpc;
 /// Machines are files: there while they are on. A line is written for each command.
 class Lab {
 public:
-    explicit Lab(const std::string& start = "") {
+    explicit Lab(const std::string& start = "", const std::string& timeout = "2s") {
         const std::string file = directory().native() + "/{name}";
         const std::string on = start.empty() ? "touch '" + file + "'; echo on {name}" : start;
         text_ =
             "apiVersion: aliquot.dev/v1alpha1\nkind: Pool\nmetadata: {name: lab}\nspec:\n"
             "  max: 3\n  engine: external\n  node: {resources: {nvidia.com/gpu.shared: 4}}\n---\n"
-            "kind: Machines\nmetadata: {name: lab}\nspec:\n  timeout: 2s\n"
-            "  start: [sh, -c, \"" +
-            on + " >> '" + log().native() +
+            "kind: Machines\nmetadata: {name: lab}\nspec:\n  timeout: " +
+            timeout + "\n  start: [sh, -c, \"" + on + " >> '" + log().native() +
             "'\"]\n"
             "  stop: [sh, -c, \"rm '" +
             file + "'; echo off {name} >> '" + log().native() +
@@ -207,6 +206,15 @@ TEST(ExternalGrpcContract, ListensForOthersWithACertificateOnly) {
     const auto server = node_groups::Server::start({}, {.listen = "0.0.0.0:0"});
     ASSERT_FALSE(server);
     EXPECT_EQ(server.error().code, ErrorCode::kInvalidInput);
+}
+
+TEST(ExternalGrpcContract, EndsAtOnceAlsoWhileACommandHangs) {
+    Lab lab("exec sleep 300", "5m");
+    EXPECT_TRUE(lab.increase(2).ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const auto begun = std::chrono::steady_clock::now();
+    lab.end();
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
 }
 
 }  // namespace

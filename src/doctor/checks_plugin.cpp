@@ -8,6 +8,7 @@
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 #include "doctor/text.h"
+#include "doctor/unallocated.h"
 #include "k8s/quantity.h"
 #include "k8s/resource_name.h"
 
@@ -57,36 +58,12 @@ const Said* plugin_said(const Facts& facts, std::initializer_list<std::string_vi
     return nullptr;
 }
 
-/// Where GPUs come by ResourceClaims only. None: there are none of them.
-std::optional<Verdict> judge_claims_only(const Facts& facts) {
-    const auto& slices = facts.cluster.all("ResourceSlice");
-    const auto of_gpus = std::ranges::find_if(slices, [](const Object& one) {
-        const std::string driver = text_at(one.body, {"spec", "driver"});
-        return contains_folded(driver, "gpu") && !items_at(one.body, {"spec", "devices"}).empty();
-    });
-    if (of_gpus == slices.end()) return std::nullopt;
-    const std::string driver = text_at(of_gpus->body, {"spec", "driver"});
-    const auto slash = facts.target.name.find('/');
-    const Object* const pod = facts.target.kind == Target::Kind::kPod && slash != std::string::npos
-                                  ? facts.cluster.find("Pod", facts.target.name.substr(0, slash),
-                                                       facts.target.name.substr(slash + 1))
-                                  : nullptr;
-    if (pod == nullptr || gpu_requests(*pod).empty()) return ok(driver + " offers GPUs by claims");
-    auto verdict = failed("Nothing offers " + gpu_requests(*pod).begin()->first +
-                          ": the GPUs of this cluster come by ResourceClaims (" + driver + ").");
-    verdict.because(Evidence{.path = of_gpus->path,
-                             .value = "ResourceSlice " + of_gpus->name,
-                             .expected = "spec.resourceClaims in the pod"});
-    verdict.fix("kubectl get deviceclasses");
-    return verdict;
-}
-
 Verdict judge_installed(const Facts& facts) {
     if (!facts.cluster.asked("DaemonSet")) return not_read(facts, {"DaemonSet"});
     if (const Object* const set = plugin_set(facts)) return ok("device plugin: " + set->id());
     if (!plugin_pods(facts).empty()) return ok("a device plugin runs");
     if (is_offered(facts)) return ok("some node offers GPUs");
-    if (auto verdict = judge_claims_only(facts)) return *std::move(verdict);
+    if (auto verdict = offered_by_claims(facts)) return *std::move(verdict);
     const bool operated = !facts.cluster.all("ClusterPolicy").empty();
     auto verdict =
         failed("Nothing on this cluster offers nvidia.com/gpu: there is no device plugin.");

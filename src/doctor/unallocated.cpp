@@ -216,4 +216,27 @@ PendingCause why_unallocated(const Facts& facts, const Object& pod) {
     return {};
 }
 
+std::optional<Verdict> offered_by_claims(const Facts& facts) {
+    const auto& slices = facts.cluster.all("ResourceSlice");
+    const auto of_gpus = std::ranges::find_if(slices, [](const Object& one) {
+        const std::string driver = text_at(one.body, {"spec", "driver"});
+        return contains_folded(driver, "gpu") && !items_at(one.body, {"spec", "devices"}).empty();
+    });
+    if (of_gpus == slices.end()) return std::nullopt;
+    const std::string driver = text_at(of_gpus->body, {"spec", "driver"});
+    const auto slash = facts.target.name.find('/');
+    const Object* const pod = facts.target.kind == Target::Kind::kPod && slash != std::string::npos
+                                  ? facts.cluster.find("Pod", facts.target.name.substr(0, slash),
+                                                       facts.target.name.substr(slash + 1))
+                                  : nullptr;
+    if (pod == nullptr || gpu_requests(*pod).empty()) return ok(driver + " offers GPUs by claims");
+    auto verdict = failed("Nothing offers " + gpu_requests(*pod).begin()->first +
+                          ": the GPUs of this cluster come by ResourceClaims (" + driver + ").");
+    verdict.because(Evidence{.path = of_gpus->path,
+                             .value = "ResourceSlice " + of_gpus->name,
+                             .expected = "spec.resourceClaims in the pod"});
+    verdict.fix("kubectl get deviceclasses");
+    return verdict;
+}
+
 }  // namespace aliquot::doctor

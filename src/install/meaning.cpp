@@ -118,15 +118,11 @@ std::map<std::string, std::vector<std::string>, std::less<>> lists_of(const Valu
             {"agent_args", text_list_lines(values.agent_args)}};
 }
 
-}  // namespace
-
-Meaning meaning_of(const Values& values) {
-    const ProfileFacts& facts = profile_facts(values.profile);
+std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
     const bool placed = values.webhook && values.placement;
     const bool costs = values.webhook && values.cost_store != "off";
     const bool in_database = values.cost_store.starts_with(kDatabase);
-    Meaning made;
-    made.switches = {
+    return {
         {"namespace", true},
         {"critical_quota", values.critical_quota},
         {"evict", values.mig && values.mig_drain == "evict"},
@@ -168,7 +164,12 @@ Meaning meaning_of(const Values& values) {
         {"api_servers", !values.api_server_cidrs.empty()},
         {"webhook_client_ca", !values.webhook_client_ca.empty()},
         {"metrics_api", values.metrics_api}};
-    made.words = {
+}
+
+std::map<std::string, std::string, std::less<>> words_of(const Values& values) {
+    const ProfileFacts& facts = profile_facts(values.profile);
+    const bool in_database = values.cost_store.starts_with(kDatabase);
+    return {
         {"version", ALIQUOT_VERSION},
         {"image", values.image},
         {"pull_policy", values.pull_policy},
@@ -197,8 +198,12 @@ Meaning meaning_of(const Values& values) {
         {"webhook_client_ca", values.webhook_client_ca},
         {"webhook_client_names", join(values.webhook_client_names, ",")},
         {"metrics_namespace", values.metrics_namespace}};
-    made.lists = lists_of(values);
-    return made;
+}
+
+}  // namespace
+
+Meaning meaning_of(const Values& values) {
+    return {.switches = switches_of(values), .words = words_of(values), .lists = lists_of(values)};
 }
 
 namespace {

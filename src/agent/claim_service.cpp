@@ -83,8 +83,15 @@ std::set<gpu::Uuid> devices_in(const sharing::Offer& offer) {
 
 gpu::Inventory without_claimed(gpu::Inventory inventory,
                                const std::map<gpu::Uuid, std::string>& held) {
+    const auto holder_of = [&](const gpu::Gpu& gpu) {
+        auto claim = held.find(gpu.uuid);
+        for (const gpu::MigDevice& part : gpu.mig_devices) {
+            if (claim == held.end()) claim = held.find(part.uuid);
+        }
+        return claim;
+    };
     for (gpu::Gpu& gpu : inventory.gpus) {
-        const auto claim = held.find(gpu.uuid);
+        const auto claim = holder_of(gpu);
         if (claim == held.end() || !gpu.health.ok()) continue;
         gpu.health = {.state = gpu::Health::State::kUnhealthy,
                       .reason = "ResourceClaim " + claim->second + " holds it",
@@ -95,8 +102,10 @@ gpu::Inventory without_claimed(gpu::Inventory inventory,
 
 bool ClaimService::has_left(const os::Root& root) {
     const auto names = root.list(notes_directory());
-    return names && std::ranges::any_of(
-                        *names, [](const std::string& name) { return name.ends_with(".claim"); });
+    if (!names) return names.error().code != ErrorCode::kNotFound;
+    return std::ranges::any_of(*names, [](const std::string& name) {
+        return name.ends_with(".claim") || name.ends_with(".claim.bad");
+    });
 }
 
 ClaimService::ClaimService(Sources sources, const Options& options)
@@ -156,7 +165,10 @@ bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
         }
     }
     const std::vector<dra::Device> devices = state.devices;
-    keeper_.publish(std::move(state));
+    if (const auto published = keeper_.publish(std::move(state)); !published) {
+        log::warning("dra.not_published", {{"why", published.error().message}});
+        done = false;
+    }
     plugin_.tell_health(sources_.node, devices);
     if (publisher_) publisher_->set(serves() ? std::optional(devices) : std::nullopt);
     return done;

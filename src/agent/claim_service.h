@@ -45,7 +45,8 @@ public:
     /// GPUs that claims hold, with the first claim of each. An error: nobody knows, so nothing new may be offered.
     [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held() { return keeper_.held(); }
 
-    /// Whether an agent before us has left prepared claims, which must be unprepared even if none are served.
+    /// Whether an agent before us has left prepared claims, which must be unprepared even if none are served; so it is
+    /// taken to be when that cannot be read.
     static bool has_left(const os::Root& root);
 
 private:
@@ -59,7 +60,7 @@ private:
     std::unique_ptr<dra::Publisher> publisher_;
 };
 
-/// The GPUs that claims hold are unhealthy to the device plugin.
+/// The GPUs that claims hold, or whose MIG devices they do, are unhealthy to the device plugin.
 gpu::Inventory without_claimed(gpu::Inventory inventory,
                                const std::map<gpu::Uuid, std::string>& held);
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "agent/region_holder.h"
+#include "os/temporary_directory.h"
 
 namespace aliquot::agent {
 namespace {
@@ -15,6 +18,27 @@ TEST(ClaimService, HidesWhatClaimsHoldFromTheDevicePlugin) {
     EXPECT_FALSE(seen.gpus[0].health.ok());
     EXPECT_EQ(seen.gpus[0].health.reason, "ResourceClaim ai/train holds it");
     EXPECT_TRUE(seen.gpus[1].health.ok());
+}
+
+TEST(ClaimService, HidesAGpuOfWhichAClaimHoldsAMigDevice) {
+    gpu::Inventory inventory;
+    inventory.gpus = {{.uuid = {"GPU-a"}, .mig_devices = {{.uuid = {"MIG-b"}}}}};
+    const auto seen = without_claimed(inventory, {{{"MIG-b"}, "with uid 8f2c"}});
+    EXPECT_EQ(seen.gpus[0].health.reason, "ResourceClaim with uid 8f2c holds it");
+}
+
+TEST(ClaimService, LooksForClaimsAnewWhereItCannotTell) {
+    const os::TemporaryDirectory directory;
+    const os::Root root(directory.path());
+    EXPECT_FALSE(ClaimService::has_left(root));
+    ASSERT_TRUE(root.write_atomically("/run/aliquot/dra/serialize.lock", ""));
+    EXPECT_FALSE(ClaimService::has_left(root));
+    ASSERT_TRUE(root.write_atomically("/run/aliquot/dra/8f2c.claim.bad", ""));
+    EXPECT_TRUE(ClaimService::has_left(root));
+    const auto notes = root.resolve("/run/aliquot/dra");
+    std::filesystem::remove_all(notes);
+    std::filesystem::create_symlink(notes, notes);  // cannot be listed
+    EXPECT_TRUE(ClaimService::has_left(root));
 }
 
 TEST(ClaimService, KnowsTheDevicesOfAnOffer) {

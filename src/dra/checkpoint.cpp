@@ -25,6 +25,8 @@ using document::Value;
 
 constexpr std::string_view kFormat = "aliquot-claim 1 ";
 constexpr std::string_view kEnding = ".claim";
+constexpr std::string_view kBadEnding = ".claim.bad";
+constexpr std::size_t kMostFiles = 10'000;
 constexpr std::string_view kChanges = "/changes";
 constexpr std::size_t kMostBytes = 256U << 10U;
 constexpr std::size_t kLongestUid = 64;
@@ -154,8 +156,8 @@ Result<PreparedClaim> parse_prepared_claim(std::string_view text) {
     return claim;
 }
 
-Checkpoint::Checkpoint(const os::Root& root, std::string directory)
-    : root_(root), directory_(std::move(directory)) {}
+Checkpoint::Checkpoint(const os::Root& root, std::string directory, DevicesOf devices_of)
+    : root_(root), directory_(std::move(directory)), devices_of_(std::move(devices_of)) {}
 
 std::string Checkpoint::file_of(const std::string& uid) const {
     return directory_ + "/" + uid + std::string(kEnding);
@@ -186,36 +188,69 @@ void Checkpoint::count_change() const {
     }
 }
 
-const PreparedClaims& Checkpoint::claims() {
+Result<const PreparedClaims*> Checkpoint::claims() {
     const auto now = mark();
     if (!now || now != read_at_) {
-        read_all();
+        read_at_.reset();
+        auto read = read_all();
+        if (!read) return std::move(read).error().during("read the notes of claims");
+        claims_ = *std::move(read);
         read_at_ = mark();
     }
-    return claims_;
+    return &claims_;
 }
 
-void Checkpoint::read_all() {
-    claims_.clear();
-    const auto names = root_.list(directory_);
-    if (!names) return;
+Result<PreparedClaims> Checkpoint::read_all() const {
+    PreparedClaims claims;
+    const auto names = root_.list(directory_, kMostFiles);
+    if (!names && names.error().code == ErrorCode::kNotFound) return claims;
+    if (!names) return names.error();
+    if (names->size() >= kMostFiles) {
+        return Error{ErrorCode::kUnavailable, root_.resolve(directory_).native() + ": more than " +
+                                                  std::to_string(kMostFiles - 1) + " files"};
+    }
+    std::vector<std::string> lost;
     for (const std::string& name : *names) {
-        if (!name.ends_with(kEnding) || name.starts_with('.')) continue;
-        const std::string path = directory_ + "/" + name;
-        const auto text = root_.read(path, kMostBytes);
+        if (name.starts_with('.')) continue;
+        if (name.ends_with(kBadEnding)) {
+            lost.push_back(name.substr(0, name.size() - kBadEnding.size()));
+        }
+        if (!name.ends_with(kEnding)) continue;
+        const std::string uid = name.substr(0, name.size() - kEnding.size());
+        const auto text = root_.read(directory_ + "/" + name, kMostBytes);
+        // What is no note is kInvalidInput: too long for one, a pipe, bytes that do not parse. All else tells nothing.
         if (!text && text.error().code == ErrorCode::kNotFound) continue;
+        if (!text && text.error().code != ErrorCode::kInvalidInput) return text.error();
         auto claim = text ? parse_prepared_claim(*text) : Result<PreparedClaim>(text.error());
-        if (claim && claim->claim.uid + std::string(kEnding) == name) {
-            const std::string uid = claim->claim.uid;
-            claims_.insert_or_assign(uid, *std::move(claim));
+        if (claim && claim->claim.uid == uid) {
+            claims.insert_or_assign(uid, *std::move(claim));
             continue;
         }
-        log::error(
-            "dra.checkpoint_bad",
-            {{"file", path}, {"why", claim ? "it is of another claim" : claim.error().message}});
-        std::error_code problem;
-        std::filesystem::rename(root_.resolve(path), root_.resolve(path + ".bad"), problem);
+        set_aside(name, claim ? "it is of another claim" : claim.error().message);
+        lost.push_back(uid);
     }
+    for (const std::string& uid : lost) {
+        if (auto added = add_lost(uid, claims); !added) return added.error();
+    }
+    return claims;
+}
+
+void Checkpoint::set_aside(const std::string& name, const std::string& why) const {
+    const std::string path = directory_ + "/" + name;
+    log::error("dra.checkpoint_bad", {{"file", path}, {"why", why}});
+    std::error_code problem;
+    std::filesystem::rename(root_.resolve(path), root_.resolve(path + ".bad"), problem);
+}
+
+/// A note that was made anew since is the better one.
+Result<Done> Checkpoint::add_lost(const std::string& uid, PreparedClaims& claims) const {
+    if (!is_claim_uid(uid) || claims.contains(uid)) return Done{};
+    auto devices = devices_of_(uid);
+    if (!devices) return devices.error();
+    claims.insert_or_assign(uid, PreparedClaim{.claim = {.uid = uid},
+                                               .state = PreparedClaim::State::kLost,
+                                               .devices = *std::move(devices)});
+    return Done{};
 }
 
 Result<Done> Checkpoint::put(const PreparedClaim& claim) {
@@ -224,19 +259,31 @@ Result<Done> Checkpoint::put(const PreparedClaim& claim) {
     constexpr std::uint32_t kMode = 0600;
     auto written = root_.write_atomically(file_of(claim.claim.uid), to_text(claim), kMode);
     if (!written) return std::move(written).error().during("note a claim");
+    (void)root_.remove(file_of(claim.claim.uid) + ".bad");
     claims_.insert_or_assign(claim.claim.uid, claim);
-    if (before == read_at_) read_at_ = mark();
+    remember(before);
     return Done{};
 }
 
 Result<Done> Checkpoint::erase(const std::string& uid) {
     const auto before = mark();
     count_change();
-    auto removed = root_.remove(file_of(uid));
-    if (!removed) return std::move(removed).error().during("forget a claim");
+    for (const std::string& path : {file_of(uid), file_of(uid) + ".bad"}) {
+        auto removed = root_.remove(path);
+        if (!removed) return std::move(removed).error().during("forget a claim");
+    }
     claims_.erase(uid);
-    if (before == read_at_) read_at_ = mark();
+    remember(before);
     return Done{};
+}
+
+/// Of our own change, where nothing had been missed before it.
+void Checkpoint::remember(const std::optional<Mark>& before) {
+    if (before && before == read_at_) {
+        read_at_ = mark();
+    } else {
+        read_at_.reset();
+    }
 }
 
 }  // namespace aliquot::dra

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "dra/prepare.h"
@@ -20,13 +23,22 @@ Result<PreparedClaim> parse_prepared_claim(std::string_view text);
 
 /// The claims of this node on disk, a file for each: <directory>/<uid>.claim. Reads them again when another
 /// instance of the driver has written. Not thread-safe; instances exclude each other by a lock that is not its own.
+///
+/// A note that does not parse is set aside as <uid>.claim.bad and told once. Its claim is still there, as kLost: the
+/// name tells whose it is, `devices_of` what it holds.
 class Checkpoint {
 public:
-    /// directory   host path; root must outlive this
-    Checkpoint(const os::Root& root, std::string directory);
+    /// What the claim with this uid holds, from elsewhere than its note; empty: nothing tells.
+    /// errors   it cannot be read now
+    using DevicesOf = std::function<Result<std::vector<PreparedDevice>>(const std::string& uid)>;
 
-    /// What is there now. A file that cannot be read is set aside as NAME.bad, told once, and never in the way.
-    const PreparedClaims& claims();
+    /// directory   host path; root must outlive this
+    Checkpoint(const os::Root& root, std::string directory, DevicesOf devices_of);
+
+    /// What is there now, valid until the next call; a directory that is not there has none.
+    /// errors   kPermission, kUnavailable: the directory or one of its files cannot be read, or there are more files
+    ///          than are read. Nobody knows then what is held; the next call looks again.
+    Result<const PreparedClaims*> claims();
 
     /// errors   kPermission, kUnavailable: it cannot be written; then nothing has changed
     Result<Done> put(const PreparedClaim& claim);
@@ -44,10 +56,15 @@ private:
     /// None: it cannot be told.
     [[nodiscard]] std::optional<Mark> mark() const;
     void count_change() const;
-    void read_all();
+    void remember(const std::optional<Mark>& before);
+    /// errors   as claims()
+    [[nodiscard]] Result<PreparedClaims> read_all() const;
+    void set_aside(const std::string& name, const std::string& why) const;
+    Result<Done> add_lost(const std::string& uid, PreparedClaims& claims) const;
 
     const os::Root& root_;
     const std::string directory_;
+    const DevicesOf devices_of_;
     PreparedClaims claims_;
     std::optional<Mark> read_at_;
 };

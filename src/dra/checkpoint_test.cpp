@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "os/temporary_directory.h"
+
 namespace aliquot::dra {
 namespace {
 
@@ -53,6 +57,37 @@ TEST(DraCheckpoint, ReadsWhatANewerVersionWrote) {
     const auto read = parse_prepared_claim(stored);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->claim.name, "gpu");
+}
+
+// A directory that is a link to itself cannot be listed, as when the system has no descriptor left.
+TEST(DraCheckpoint, RemembersNoListingThatFailed) {
+    const os::TemporaryDirectory directory;
+    const os::Root root(directory.path());
+    const auto none = [](const std::string&) -> Result<std::vector<PreparedDevice>> {
+        return std::vector<PreparedDevice>{};
+    };
+    Checkpoint checkpoint(root, "/state", none);
+    EXPECT_TRUE((*checkpoint.claims())->empty()) << "a directory that is not there has no claims";
+    ASSERT_TRUE(checkpoint.put(example()));
+    Checkpoint fresh(root, "/state", none);
+    const auto state = root.resolve("/state");
+    const auto kept = root.resolve("/kept");
+    std::filesystem::rename(state, kept);
+    std::filesystem::create_symlink(state, state);
+    for (Checkpoint* const one : {&checkpoint, &fresh}) {
+        const auto read = one->claims();
+        ASSERT_FALSE(read);
+        EXPECT_NE(read.error().code, ErrorCode::kNotFound);
+        EXPECT_FALSE(one->put(example()));
+        EXPECT_FALSE(one->claims());
+    }
+    std::filesystem::remove(state);
+    std::filesystem::rename(kept, state);
+    for (Checkpoint* const one : {&checkpoint, &fresh}) {
+        const auto read = one->claims();
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_EQ((*read)->size(), 1U);
+    }
 }
 
 TEST(DraCheckpoint, TakesNoPathForAUid) {

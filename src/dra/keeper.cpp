@@ -61,31 +61,50 @@ Keeper::Keeper(const os::Root& root, Sources sources, Options options)
     : root_(root),
       sources_(std::move(sources)),
       options_(std::move(options)),
-      checkpoint_(root, options_.state_directory) {}
+      checkpoint_(root, options_.state_directory,
+                  [this](const std::string& uid) { return devices_of(uid); }) {}
 
 std::string Keeper::cdi_path(const std::string& uid) const {
     return options_.cdi_directory + "/" + cdi_file_name(uid);
 }
 
-void Keeper::publish(NodeState state) {
+/// By its CDI file, whose devices are named for what is held. Of a part nobody knows the size: it holds all of it.
+Result<std::vector<PreparedDevice>> Keeper::devices_of(const std::string& uid) const {
+    std::vector<PreparedDevice> devices;
+    const auto text = root_.read(cdi_path(uid));
+    if (!text && text.error().code == ErrorCode::kNotFound) return devices;
+    if (!text && text.error().code != ErrorCode::kInvalidInput) return text.error();
+    const auto spec = text ? cdi::parse(*text) : Result<cdi::Spec>(text.error());
+    if (!spec) return devices;
+    for (const cdi::Device& one : spec->devices) {
+        const std::string id = device_id_of(one.name);
+        const std::string uuid = id.substr(0, id.find("::"));
+        if (uuid.empty()) return std::vector<PreparedDevice>{};
+        devices.push_back({.uuid = uuid, .gpu = uuid, .cdi_name = one.name, .whole = true});
+    }
+    return devices;
+}
+
+Result<Done> Keeper::publish(NodeState state) {
     state_.publish(std::move(state));
     const auto now = state_.get().value;
     const auto lock = Lock::take(*this);
-    if (!lock) {
-        log::warning("dra.not_locked", {{"why", lock.error().message}});
-        return;
-    }
-    for (const auto& [uid, claim] : checkpoint_.claims()) {
+    if (!lock) return lock.error();
+    const auto prepared = checkpoint_.claims();
+    if (!prepared) return prepared.error();
+    for (const auto& [uid, claim] : **prepared) {
         if (claim.state != PreparedClaim::State::kPrepared || claim.boot != options_.boot) continue;
         const auto written = write_spec(claim, *now);
         if (!written) log::warning("dra.cdi_not_written", {{"why", written.error().message}});
     }
-    sweep();
+    return sweep();
 }
 
-void Keeper::sweep() {
+Result<Done> Keeper::sweep() {
+    const auto before = checkpoint_.claims();
+    if (!before) return before.error();
     std::vector<std::string> cut_off;
-    for (const auto& [uid, claim] : checkpoint_.claims()) {
+    for (const auto& [uid, claim] : **before) {
         if (claim.state == PreparedClaim::State::kBegun) cut_off.push_back(uid);
     }
     for (const std::string& uid : cut_off) {
@@ -93,14 +112,18 @@ void Keeper::sweep() {
             log::warning("dra.not_undone", {{"claim", uid}, {"why", undone.error().message}});
         }
     }
+    const auto left = checkpoint_.claims();
+    if (!left) return left.error();
     const auto names = root_.list(options_.cdi_directory);
-    if (!names) return;
+    if (!names && names.error().code == ErrorCode::kNotFound) return Done{};
+    if (!names) return names.error();
     for (const std::string& name : *names) {
         const std::string uid = uid_of_cdi_file(name);
-        if (uid.empty() || checkpoint_.claims().contains(uid)) continue;
+        if (uid.empty() || (*left)->contains(uid)) continue;
         log::info("dra.cdi_removed", {{"file", name}});
         (void)root_.remove(options_.cdi_directory + "/" + name);
     }
+    return Done{};
 }
 
 Result<Done> Keeper::write_spec(const PreparedClaim& claim, const NodeState& state) {
@@ -127,7 +150,9 @@ Result<PreparedClaim> Keeper::prepare_locked(const ClaimName& asked,
     const auto state = state_.get().value;
     if (!state) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
     const claims::Claim claim = claims::read_claim(object);
-    const PreparedClaims& prepared = checkpoint_.claims();
+    const auto notes = checkpoint_.claims();
+    if (!notes) return Error(notes.error()).during("claim " + to_text(asked));
+    const PreparedClaims& prepared = **notes;
     const auto known = prepared.find(asked.uid);
     if (known != prepared.end() && known->second.state == PreparedClaim::State::kPrepared &&
         known->second.boot == options_.boot && claim.uid == asked.uid) {
@@ -141,7 +166,9 @@ Result<PreparedClaim> Keeper::prepare_locked(const ClaimName& asked,
     auto decided = decide_prepare(
         asked, claim, {.devices = state->devices, .pool = state->pool, .prepared = prepared});
     if (!decided) return decided;
-    if (auto checked = check_containers(claim, *decided); !checked) return checked.error();
+    if (auto checked = check_containers(claim, *decided, prepared); !checked) {
+        return checked.error();
+    }
     decided->boot = options_.boot;
     if (auto finished = finish(*decided, *state); !finished) return finished.error();
     return decided;
@@ -172,10 +199,11 @@ Result<Done> Keeper::finish(PreparedClaim& claim, const NodeState& state) {
 }
 
 /// A container has one region of the guard, so one claim with limits.
-Result<Done> Keeper::check_containers(const claims::Claim& claim, const PreparedClaim& wanted) {
+Result<Done> Keeper::check_containers(const claims::Claim& claim, const PreparedClaim& wanted,
+                                      const PreparedClaims& prepared) {
     if (!wanted.limited()) return Done{};
     std::set<std::string> limited;  // of its namespace, which is where pods find claims
-    for (const auto& [uid, other] : checkpoint_.claims()) {
+    for (const auto& [uid, other] : prepared) {
         if (uid != wanted.claim.uid && other.claim.name_space == wanted.claim.name_space &&
             other.limited()) {
             limited.insert(other.claim.name);
@@ -207,7 +235,9 @@ Result<Done> Keeper::unprepare(const ClaimName& claim) {
     if (!is_claim_uid(claim.uid)) return Done{};
     const auto lock = Lock::take(*this);
     if (!lock) return lock.error();
-    const bool known = checkpoint_.claims().contains(claim.uid);
+    const auto before = checkpoint_.claims();
+    if (!before) return Error(before.error()).during("claim " + to_text(claim));
+    const bool known = (*before)->contains(claim.uid);
     auto undone = undo(claim.uid);
     if (!undone) return std::move(undone).error().during("claim " + to_text(claim));
     if (known) log::info("dra.unprepared", {{"claim", to_text(claim)}});
@@ -217,9 +247,10 @@ Result<Done> Keeper::unprepare(const ClaimName& claim) {
 /// The note goes last: while it is there, somebody knows of the rest. Before the rest goes it says that nothing is
 /// prepared any more: else who is killed in between leaves a claim that looks as if it could be used.
 Result<Done> Keeper::undo(const std::string& uid) {
-    const PreparedClaims& claims = checkpoint_.claims();
-    const auto known = claims.find(uid);
-    if (known != claims.end() && known->second.state == PreparedClaim::State::kPrepared) {
+    const auto claims = checkpoint_.claims();
+    if (!claims) return claims.error();
+    const auto known = (*claims)->find(uid);
+    if (known != (*claims)->end() && known->second.state == PreparedClaim::State::kPrepared) {
         PreparedClaim ending = known->second;
         ending.state = PreparedClaim::State::kBegun;
         // A full disk must not keep a pod from ending.
@@ -235,7 +266,9 @@ Result<Done> Keeper::undo(const std::string& uid) {
 Result<PreparedClaims> Keeper::claims() {
     const auto lock = Lock::take(*this);
     if (!lock) return lock.error();
-    return checkpoint_.claims();
+    const auto known = checkpoint_.claims();
+    if (!known) return known.error();
+    return **known;
 }
 
 Result<std::map<gpu::Uuid, std::string>> Keeper::held() {
@@ -243,6 +276,7 @@ Result<std::map<gpu::Uuid, std::string>> Keeper::held() {
     if (!known) return known.error();
     std::map<gpu::Uuid, std::string> held;
     for (const auto& [uid, claim] : *known) {
+        if (claim.holds_unknown()) return Error{ErrorCode::kUnavailable, holds_unknown_text(claim)};
         for (const PreparedDevice& device : claim.devices) {
             if (!device.admin) held.emplace(gpu::Uuid{device.gpu}, to_text(claim.claim));
         }

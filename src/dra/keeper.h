@@ -57,17 +57,20 @@ public:
 
     /// What claims are prepared from. Writes the CDI files of all claims anew, since device nodes may have moved and
     /// a reboot takes the files away; removes files of nobody and what a Prepare that was cut off has left.
-    void publish(NodeState state);
+    /// errors   as claims(): then no file was touched, and another try is due
+    Result<Done> publish(NodeState state);
 
-    /// errors   as decide_prepare(); kUnavailable: the node's GPUs are not known yet, or a file cannot be written;
-    ///          kInvalidInput: a container would have two claims with limits
+    /// errors   as decide_prepare(); as claims(); kUnavailable: the node's GPUs are not known yet, or a file cannot be
+    ///          written; kInvalidInput: a container would have two claims with limits
     Result<PreparedClaim> prepare(const ClaimName& claim);
-    /// An unknown claim is success.
+    /// An unknown claim is success. errors   as claims(); a file cannot be removed
     Result<Done> unprepare(const ClaimName& claim);
 
-    /// errors   kUnavailable: another instance holds the lock, or it cannot be opened: nobody knows
+    /// errors   kUnavailable, kPermission: another instance holds the lock, it cannot be opened, or the notes cannot be
+    ///          read: nobody knows
     [[nodiscard]] Result<PreparedClaims> claims();
-    /// GPUs that claims hold, not by adminAccess, with the first claim of each. errors   as claims()
+    /// GPUs that claims hold, not by adminAccess, with the first claim of each; of a claim whose note was lost also
+    /// MIG devices. errors   as claims(); kUnavailable: a claim of which nothing tells what it holds
     [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held();
 
 private:
@@ -75,9 +78,11 @@ private:
 
     Result<PreparedClaim> prepare_locked(const ClaimName& asked, const document::Value& object);
     Result<Done> finish(PreparedClaim& claim, const NodeState& state);
-    Result<Done> check_containers(const claims::Claim& claim, const PreparedClaim& wanted);
+    Result<Done> check_containers(const claims::Claim& claim, const PreparedClaim& wanted,
+                                  const PreparedClaims& prepared);
+    [[nodiscard]] Result<std::vector<PreparedDevice>> devices_of(const std::string& uid) const;
     Result<Done> write_spec(const PreparedClaim& claim, const NodeState& state);
-    void sweep();
+    Result<Done> sweep();
     Result<Done> undo(const std::string& uid);
     [[nodiscard]] std::string cdi_path(const std::string& uid) const;
 

@@ -107,16 +107,89 @@ TEST_F(DraKeeper, LeavesNothingWhenTheGuardFails) {
     EXPECT_TRUE(keeper->prepare(claim));
 }
 
-TEST_F(DraKeeper, SetsAsideWhatItCannotRead) {
+TEST_F(DraKeeper, SetsAsideWhatDoesNotParse) {
     const ClaimName claim = node.allocate("a", "3Gi", 25);
     ASSERT_TRUE(node.start()->prepare(claim));
     std::ofstream(node.root.resolve("/state/uid-a.claim"), std::ios::app) << "x";
-    ASSERT_TRUE(node.root.write_atomically("/state/uid-b.claim", ""));
+    ASSERT_TRUE(node.root.write_atomically("/state/no claim.claim", ""));
     const auto keeper = node.start();
-    EXPECT_TRUE(keeper->claims()->empty());
-    EXPECT_EQ(node.files("/state", ".bad").size(), 2U);
+    EXPECT_EQ(node.files("/state", ".claim.bad").size(), 2U);
+    EXPECT_EQ(keeper->claims()->size(), 1U) << "a name that is no uid tells of no claim";
     EXPECT_TRUE(keeper->prepare(claim));
     EXPECT_EQ(node.files(kGuards).size(), 1U) << "the region of the lost note is gone";
+    EXPECT_EQ(node.files("/state", ".claim.bad").size(), 1U);
+}
+
+// Its containers run on: what it holds is told by its CDI file.
+TEST_F(DraKeeper, GivesNobodyTheGpuOfALostNote) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(claim));
+    std::ofstream(node.root.resolve("/state/uid-a.claim"), std::ios::app) << "x";
+    for (unsigned start = 0; start < 2; ++start) {
+        const auto keeper = node.start();
+        EXPECT_EQ(keeper->claims()->at("uid-a").state, PreparedClaim::State::kLost);
+        EXPECT_TRUE(node.root.exists("/cdi/k8s.gpu.aliquot.dev-claim-uid-a.json"))
+            << "a container that starts anew needs it";
+        EXPECT_EQ(keeper->held()->at({"GPU-0"}), "with uid uid-a");
+        const auto refused = keeper->prepare(node.allocate("b", "3Gi", 25));
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().message,
+                  "claim ai/b: gpu-0000-65-00-0 is held whole by claim with uid uid-a");
+        EXPECT_TRUE(keeper->prepare(node.allocate("c", "3Gi", 25, 1)));
+    }
+    const auto keeper = node.start();
+    EXPECT_TRUE(keeper->unprepare(claim));
+    EXPECT_TRUE(node.files("/state", ".bad").empty());
+    EXPECT_TRUE(keeper->prepare(node.allocate("b", "3Gi", 25)));
+}
+
+TEST_F(DraKeeper, GivesNothingAwayWhileNothingTellsWhatALostNoteHolds) {
+    const ClaimName claim = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(node.start()->prepare(claim));
+    ASSERT_TRUE(node.root.write_atomically("/state/uid-a.claim", ""));
+    std::filesystem::remove_all(node.root.resolve("/cdi"));
+    const auto keeper = node.start();
+    EXPECT_FALSE(keeper->held());
+    const auto refused = keeper->prepare(node.allocate("c", "3Gi", 25, 1));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_EQ(refused.error().message,
+              "claim ai/c: the note of the claim with uid uid-a cannot be read and no CDI file "
+              "tells which GPU it holds; nothing more is given away until its pod has ended (if it "
+              "has, remove uid-a.claim.bad)");
+    EXPECT_TRUE(keeper->prepare(claim)) << "kubelet asks for it again";
+    EXPECT_EQ(keeper->held()->size(), 1U);
+    EXPECT_TRUE(keeper->prepare(node.allocate("c", "3Gi", 25, 1)));
+}
+
+TEST_F(DraKeeper, TakesANoteThatCannotBeReadForNoAnswer) {
+    const ClaimName a = node.allocate("a", "60Gi", 25);
+    const auto keeper = node.start();
+    ASSERT_TRUE(keeper->prepare(a));
+    // The system refuses to open a link to itself, as it does when it has no descriptor left.
+    const auto note = node.root.resolve("/state/uid-a.claim");
+    const auto kept = node.root.resolve("/kept");
+    std::filesystem::rename(note, kept);
+    std::filesystem::create_symlink(note, note);
+    const auto other = node.start();
+    const ClaimName b = node.allocate("b", "60Gi", 25);
+    for (Keeper* const one : {keeper.get(), other.get()}) {
+        EXPECT_FALSE(one->claims());
+        EXPECT_FALSE(one->held());
+        EXPECT_FALSE(one->publish(node.state));
+        EXPECT_FALSE(one->unprepare(a));
+        const auto refused = one->prepare(b);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().message.find("claim ai/b: read the notes of claims: "), 0U)
+            << refused.error().message;
+    }
+    EXPECT_EQ(node.files("/cdi").size(), 1U) << "of somebody whom nobody knows just now";
+    EXPECT_TRUE(node.files("/state", ".bad").empty());
+    std::filesystem::remove(note);
+    std::filesystem::rename(kept, note);
+    EXPECT_FALSE(other->prepare(b)) << "claim a holds 60Gi of it";
+    EXPECT_TRUE(other->unprepare(a));
+    EXPECT_TRUE(keeper->prepare(b));
 }
 
 TEST_F(DraKeeper, SeesWhatAnotherInstanceHasDone) {

@@ -30,9 +30,14 @@ std::optional<std::uint64_t> consumed(const claims::Allocated& result, std::stri
     return std::nullopt;
 }
 
+/// On one GPU; of a lost note's MIG device only it is known.
+bool is_beside(const PreparedDevice& held, const PreparedDevice& wanted) {
+    return held.gpu == wanted.gpu || held.uuid == wanted.uuid;
+}
+
 /// What of one claim is held on one GPU, against what another wants of it.
 std::string in_the_way(const PreparedDevice& wanted, const PreparedDevice& held) {
-    if (held.admin || held.gpu != wanted.gpu) return {};
+    if (held.admin || !is_beside(held, wanted)) return {};
     if (wanted.kind == Device::Kind::kMig && held.kind == Device::Kind::kMig) {
         return held.uuid == wanted.uuid ? "is held" : "";
     }
@@ -179,7 +184,7 @@ private:
         std::uint64_t compute = wanted.compute_percent;
         bool parts = false;
         const auto look = [&](const PreparedDevice& held, const std::string& who) -> Result<Done> {
-            if (held.admin || held.gpu != wanted.gpu) return Done{};
+            if (held.admin || !is_beside(held, wanted)) return Done{};
             if (const std::string why = in_the_way(wanted, held); !why.empty()) {
                 return refused(ErrorCode::kConflict, asked_,
                                wanted.device + " " + why + " by claim " + who);
@@ -192,6 +197,8 @@ private:
         };
         for (const auto& [uid, other] : input_.prepared) {
             if (uid == asked_.uid) continue;
+            if (other.holds_unknown())
+                return refused(ErrorCode::kUnavailable, asked_, holds_unknown_text(other));
             for (const PreparedDevice& held : other.devices) {
                 if (auto fits = look(held, to_text(other.claim)); !fits) return fits;
             }
@@ -242,7 +249,10 @@ std::string device_id_of(std::string_view cdi_name) {
     return concat({cdi_name.substr(part + kPartOf.size()), "::", number});
 }
 
-std::string to_text(const ClaimName& claim) { return claim.name_space + "/" + claim.name; }
+std::string to_text(const ClaimName& claim) {
+    if (claim.name.empty()) return "with uid " + claim.uid;
+    return claim.name_space + "/" + claim.name;
+}
 
 bool PreparedClaim::limited() const {
     return std::ranges::any_of(devices, [](const PreparedDevice& one) { return one.limits.any(); });
@@ -251,6 +261,14 @@ bool PreparedClaim::limited() const {
 Result<PreparedClaim> decide_prepare(const ClaimName& asked, const claims::Claim& claim,
                                      const PrepareInput& input) {
     return Decision(asked, claim, input).run();
+}
+
+std::string holds_unknown_text(const PreparedClaim& claim) {
+    return "the note of the claim " + to_text(claim.claim) +
+           " cannot be read and no CDI file tells which GPU it holds; nothing more is given away "
+           "until its pod has "
+           "ended (if it has, remove " +
+           claim.claim.uid + ".claim.bad)";
 }
 
 std::vector<grant::Grant::Share> shares_of(const PreparedClaim& claim) {

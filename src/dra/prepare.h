@@ -21,6 +21,7 @@ struct ClaimName {
     std::string uid;
     friend bool operator==(const ClaimName&, const ClaimName&) = default;
 };
+/// "ai/train"; where only its uid is known "with uid 8f2c".
 std::string to_text(const ClaimName& claim);
 
 /// One device that a claim was given.
@@ -50,7 +51,11 @@ std::string device_id_of(std::string_view cdi_name);
 
 /// What is kept of a claim from its Prepare to its Unprepare.
 struct PreparedClaim {
-    enum class State : std::uint8_t { kBegun, kPrepared };
+    enum class State : std::uint8_t {
+        kBegun,
+        kPrepared,
+        kLost,  // its note cannot be read; the devices are whole, `gpu` of a MIG device is itself; none: nobody knows
+    };
 
     ClaimName claim;
     State state = State::kBegun;
@@ -62,7 +67,10 @@ struct PreparedClaim {
     friend bool operator==(const PreparedClaim&, const PreparedClaim&) = default;
 
     [[nodiscard]] bool limited() const;
+    [[nodiscard]] bool holds_unknown() const { return state == State::kLost && devices.empty(); }
 };
+/// Why nothing more is given away while claim.holds_unknown(), and what to do.
+std::string holds_unknown_text(const PreparedClaim& claim);
 using PreparedClaims = std::map<std::string, PreparedClaim>;  // by uid
 
 /// What Prepare decides from.
@@ -75,7 +83,7 @@ struct PrepareInput {
 /// Decides what `claim` gets: limits from consumedCapacity, else from the share, else from its configuration. The
 /// last line of defence against a device given twice: what does not fit beside the other claims is refused. Pure.
 /// errors   kConflict: another claim with this name (its uid is another); not allocated (yet); a device that others
-///          hold; kInvalidInput: configuration; kNotFound: a device that this node has not
+///          hold; kUnavailable: nothing tells what some other claim holds; kInvalidInput: configuration; kNotFound: a device that this node has not
 Result<PreparedClaim> decide_prepare(const ClaimName& asked, const claims::Claim& claim,
                                      const PrepareInput& input);
 

@@ -67,7 +67,7 @@ public:
         auto keeper = std::make_unique<Keeper>(
             root, sources(),
             Keeper::Options{.state_directory = "/state", .cdi_directory = "/cdi", .boot = boot});
-        keeper->publish(state);
+        (void)keeper->publish(state);
         return keeper;
     }
     ClaimName allocate(const std::string& name, const std::string& memory, unsigned compute,

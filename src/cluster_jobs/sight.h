@@ -23,7 +23,6 @@ inline constexpr char kSuspendedAnnotation[] =
 inline constexpr char kCancelledAnnotation[] = "aliquot.dev/cancelled";
 inline constexpr char kAfterAnnotation[] =
     "aliquot.dev/after";  // names of Jobs that must succeed first
-inline constexpr char kPlaceAnnotation[] = "aliquot.dev/place-check";
 /// What the planner foresees: {"position":3,"p50":"...","p90":"...","why":"..."}.
 inline constexpr char kEtaAnnotation[] = "aliquot.dev/eta";
 /// What the spec of a Job that keeps another one (kKeptLabel) does not say: its metadata, as JSON.

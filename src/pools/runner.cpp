@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pools/runner.h"
 
-#include <algorithm>
-
 #include "base/sentence.h"
 #include "base/text.h"
 #include "document/write.h"
@@ -249,17 +247,6 @@ Result<RunnerFiles> runner_files(const Pool& pool, const RunnerOptions& options)
                         {{"requests", make_mapping({{"storage", options.cache_size}})}})}})}}));
     }
     return files;
-}
-
-bool runs_on(const std::vector<std::string>& wanted, const std::vector<std::string>& labels) {
-    return std::ranges::all_of(wanted, [&](const std::string& one) {
-        return std::ranges::any_of(
-            labels, [&](const std::string& label) { return equals_folded(one, label); });
-    });
-}
-
-unsigned runner_target(unsigned min_idle, unsigned assigned_jobs, unsigned busy, unsigned most) {
-    return std::max(busy, std::min(most, min_idle + assigned_jobs));
 }
 
 std::string test_workflow(const std::vector<std::string>& labels, std::string_view image) {

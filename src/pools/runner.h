@@ -45,14 +45,6 @@ struct RunnerFiles {
 /// errors   kInvalidInput: a name, a URL or a number that ARC or GitHub would refuse
 Result<RunnerFiles> runner_files(const Pool& pool, const RunnerOptions& options);
 
-/// Whether a job with `runs-on: wanted` goes to runners with these labels: all that it names are among them, in
-/// any case.
-bool runs_on(const std::vector<std::string>& wanted, const std::vector<std::string>& labels);
-
-/// How many runners there should be: idle ones that are kept and one for each job, at most `most`, and never fewer
-/// than are busy. source   ARC's listener
-unsigned runner_target(unsigned min_idle, unsigned assigned_jobs, unsigned busy, unsigned most);
-
 /// A workflow that shows whether a job has its GPU: driver, compiler, PyTorch's device and a product of matrices.
 std::string test_workflow(const std::vector<std::string>& labels, std::string_view image);
 

@@ -10,12 +10,7 @@
 namespace aliquot::pools {
 namespace {
 
-using std::chrono::minutes;
 using std::chrono::seconds;
-
-constexpr minutes kFirstPause{5};
-constexpr minutes kLongestPause{30};
-constexpr std::chrono::hours kForget{3};
 
 /// Expected hours until `work` is done when interruptions come with `rate` an hour and each begins it anew after
 /// `restart`. source   the mean of a restarted task, (1/rate + restart) * (e^(rate*work) - 1)
@@ -32,24 +27,6 @@ std::string to_text(const Offer& offer) {
     return offer.type + (offer.capacity == CapacityType::kSpot ? " on spot" : " on demand");
 }
 
-void StockOuts::note_failure(const Offer& offer, Instant now) {
-    Record& record = records_[offer];
-    if (record.failures != 0 && now - record.last > kForget) record.failures = 0;
-    record.failures = std::min(record.failures + 1, 16U);
-    record.last = now;
-}
-
-void StockOuts::note_success(const Offer& offer) { records_.erase(offer); }
-
-std::optional<Instant> StockOuts::blocked_until(const Offer& offer, Instant now) const {
-    const auto found = records_.find(offer);
-    if (found == records_.end()) return std::nullopt;
-    const minutes pause =
-        std::min(kLongestPause, kFirstPause * (1 << std::min(found->second.failures - 1, 4U)));
-    const Instant until = found->second.last + pause;
-    return now < until ? std::optional(until) : std::nullopt;
-}
-
 std::vector<Offer> offers_of(const Pool& pool, seconds waited) {
     std::vector<Offer> offers;
     const bool has_on_demand =
@@ -61,14 +38,6 @@ std::vector<Offer> offers_of(const Pool& pool, seconds waited) {
         for (const std::string& type : pool.instances) offers.push_back({type, capacity});
     }
     return offers;
-}
-
-std::optional<Offer> choose_offer(const Pool& pool, const StockOuts& stock, seconds waited,
-                                  Instant now) {
-    for (const Offer& offer : offers_of(pool, waited)) {
-        if (!stock.blocked_until(offer, now)) return offer;
-    }
-    return std::nullopt;
 }
 
 SpotAdvice advise(const SpotJob& job, const SpotMarket& market) {

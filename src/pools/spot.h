@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,30 +18,9 @@ struct Offer {
 };
 std::string to_text(const Offer& offer);  // "g4dn.xlarge on spot"
 
-/// Which offers were out of stock, and until when they are left alone: 5 minutes, twice as long after each
-/// further failure, at most 30 minutes; forgotten after 3 hours. Not thread-safe.
-class StockOuts {
-public:
-    void note_failure(const Offer& offer, Instant now);
-    void note_success(const Offer& offer);
-    /// Empty: it may be asked for.
-    [[nodiscard]] std::optional<Instant> blocked_until(const Offer& offer, Instant now) const;
-
-private:
-    struct Record {
-        unsigned failures = 0;
-        Instant last;
-    };
-    std::map<Offer, Record> records_;
-};
-
 /// All offers of a pool in the order in which they are tried: by capacity type first, then by instance. Spot is
 /// left out in production, and once a pod has waited longer than spotPatience.
 std::vector<Offer> offers_of(const Pool& pool, std::chrono::seconds waited);
-
-/// The first that is not out of stock; empty: all are.
-std::optional<Offer> choose_offer(const Pool& pool, const StockOuts& stock,
-                                  std::chrono::seconds waited, Instant now);
 
 /// A job as far as spot nodes matter to it.
 struct SpotJob {

@@ -12,8 +12,6 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-const Instant kNow{seconds(1'800'000'000)};
-
 Pool spot_pool() {
     Pool pool;
     pool.instances = {"g4dn.xlarge", "g4dn.2xlarge"};
@@ -23,21 +21,10 @@ Pool spot_pool() {
 
 TEST(Spot, FallsBackInTheOrderOfThePool) {
     const Pool pool = spot_pool();
-    StockOuts stock;
     std::vector<std::string> order;
-    while (const auto offer = choose_offer(pool, stock, seconds(0), kNow)) {
-        order.push_back(to_text(*offer));
-        stock.note_failure(*offer, kNow);
-    }
+    for (const Offer& offer : offers_of(pool, seconds(0))) order.push_back(to_text(offer));
     EXPECT_EQ(order, (std::vector<std::string>{"g4dn.xlarge on spot", "g4dn.2xlarge on spot",
                                                "g4dn.xlarge on demand", "g4dn.2xlarge on demand"}));
-    const Offer first{"g4dn.xlarge", CapacityType::kSpot};
-    EXPECT_EQ(stock.blocked_until(first, kNow), kNow + minutes(5));
-    EXPECT_EQ(choose_offer(pool, stock, seconds(0), kNow + minutes(5)), first);
-    for (int i = 0; i < 9; ++i) stock.note_failure(first, kNow);
-    EXPECT_EQ(stock.blocked_until(first, kNow), kNow + minutes(30));
-    stock.note_success(first);
-    EXPECT_FALSE(stock.blocked_until(first, kNow));
 }
 
 TEST(Spot, GoesOnDemandForWhoHasWaitedLong) {

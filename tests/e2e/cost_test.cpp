@@ -104,6 +104,34 @@ TEST_F(CostTest, SaysWhatAJobWouldCostBeforeItRuns) {
                 HasSubstr("1 earlier run"));
 }
 
+TEST_F(CostTest, AsksNoClusterWhateverKubeconfigThereIs) {
+    kill_server();
+    std::ofstream(directory_.path() / "kubeconfig")
+        << "apiVersion: v1\nkind: Config\ncurrent-context: lab\n"
+           "clusters:\n- {name: lab, cluster: {server: 'http://127.0.0.1:1'}}\n"
+           "users:\n- {name: me, user: {}}\n"
+           "contexts:\n- {name: lab, context: {cluster: lab, user: me}}\n";
+    for (const char* const named : {"kubeconfig", "not-there"}) {
+        variables_ = {{"ALIQUOT_JOBS", ""},
+                      {"HOME", directory_.path().native()},
+                      {"XDG_RUNTIME_DIR", directory_.path().native()},
+                      {"KUBECONFIG", (directory_.path() / named).native()}};
+        const auto cost = run({"cost"});
+        EXPECT_EQ(cost.exit.code, 3) << cost.output;
+        EXPECT_THAT(cost.output, HasSubstr("jobs.sock: nobody listens there; costs are told by "
+                                           "aliquot serve"));
+        EXPECT_THAT(cost.output, HasSubstr("--cost-listen, whose address --server names"));
+        const auto forecast = run({"job", "forecast", "--gpu", "1", "--", "true"});
+        EXPECT_EQ(forecast.exit.code, 3) << forecast.output;
+        EXPECT_THAT(forecast.output, HasSubstr("jobs.sock: nobody listens there; start it with "
+                                               "aliquot serve"));
+    }
+    EXPECT_EQ(run({"cost", "--context", "lab"}).exit.code, 2);
+    EXPECT_EQ(run({"job", "forecast", "-n", "team", "--", "true"}).exit.code, 2);
+    variables_.clear();
+    start_server();
+}
+
 TEST_F(CostTest, SaysWhatIsWrong) {
     const auto by = run({"cost", "--by", "colour"});
     EXPECT_EQ(by.exit.code, 2);

@@ -65,6 +65,7 @@ protected:
         command.argv.insert(command.argv.end(), words.begin(), words.end());
         command.environment = os::current_environment();
         command.environment["ALIQUOT_JOBS"] = address();
+        for (const auto& [name, value] : variables_) command.environment[name] = value;
         command.working_directory = directory_.path();
         auto done = os::exchange(command, input,
                                  {.deadline = std::chrono::seconds(120), .output_bytes = 8 << 20});
@@ -111,6 +112,7 @@ protected:
     os::TemporaryDirectory directory_;
     std::vector<std::string> gpus_{"--gpu", "a2:2"};
     std::vector<std::string> more_;
+    std::map<std::string, std::string> variables_;  // of what run() starts
     std::optional<os::Process> server_;
 };
 

@@ -15,6 +15,10 @@
 namespace aliquot::cli {
 namespace {
 
+constexpr std::string_view kWay =
+    "costs are told by aliquot serve, which records those of this machine, or by a controller of a "
+    "cluster with --cost-listen, whose address --server names";
+
 struct CostOptions {
     std::string by = "user";
     std::string since;
@@ -58,7 +62,7 @@ Result<std::string> asked(const CostOptions& words) {
     std::string path = concat({"/v1/cost?by=", encoded(words.by), "&output=", words.output});
     if (!words.since.empty()) path += "&since=" + encoded(words.since);
     if (!words.until.empty()) path += "&until=" + encoded(words.until);
-    const auto answer = words.client.ask("GET", path);
+    const auto answer = words.client.ask_server("GET", path, "", "", kWay);
     if (!answer) return answer.error();
     return answer->body;
 }
@@ -92,7 +96,7 @@ void add_cost_command(command_line::Command& program, Context& context) {
                         "PLACE");
     command->add_option("--prices", words->prices,
                         "With --store: currency, budgets and CO2e of this price file", "FILE");
-    add_server_flag(*command, words->client);
+    add_server_flag(*command, words->client, "aliquot serve, or a controller with --cost-listen,");
     command->footer(
         "aliquot cost --by queue --since 7d\naliquot cost --by job -o wide\n"
         "aliquot cost --store postgresql://reports@db/aliquot --by namespace --since 2026-11-01 "

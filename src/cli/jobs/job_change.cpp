@@ -64,7 +64,7 @@ void add_change(command_line::Command& job, Context& context, const Change& what
     command_line::Command* command = job.add_subcommand(what.name, what.description);
     const auto options = std::make_shared<ChangeOptions>();
     command->add_option("JOB", options->ids, "Numbers of jobs", "...")->required();
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer(std::string("aliquot job ") + what.name + " 12 13");
     command->callback([options, &context, &what] { change(context, *options, what); });
 }

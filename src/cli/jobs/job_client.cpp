@@ -62,10 +62,14 @@ std::string usual_job_server() {
     return std::string("unix:") + kRootSocket;
 }
 
-void add_server_flag(command_line::Command& command, JobClient& client) {
+void add_server_flag(command_line::Command& command, JobClient& client, const std::string& who) {
     command.add_option("--server", client.server,
-                       "Where aliquot serve listens; default: ALIQUOT_JOBS, or the usual place",
+                       "Where " + who + " listens; default: ALIQUOT_JOBS, or the usual place",
                        "unix:PATH");
+}
+
+void add_client_flags(command_line::Command& command, JobClient& client) {
+    add_server_flag(command, client);
     add_cluster_flags(command, client.cluster);
     add_namespace_flag(command, client.cluster, "Of a cluster: namespace of the jobs");
 }
@@ -73,6 +77,14 @@ void add_server_flag(command_line::Command& command, JobClient& client) {
 Result<Answer> JobClient::ask(const std::string& method, const std::string& path,
                               const std::string& body, const std::string& key) const {
     if (is_cluster()) return ask_cluster(method, path, body, key);
+    return ask_server(method, path, body, key);
+}
+
+Result<Answer> JobClient::ask_server(const std::string& method, const std::string& path,
+                                     const std::string& body, const std::string& key,
+                                     std::string_view way) const {
+    constexpr std::string_view kStart =
+        "start it with aliquot serve (as root for all users), or systemctl start aliquot-jobs";
     Asked asked{.who = "job server",
                 .address = job_server_at(server),
                 .method = method,
@@ -83,9 +95,8 @@ Result<Answer> JobClient::ask(const std::string& method, const std::string& path
     if (!key.empty()) asked.headers.emplace_back("Idempotency-Key", key);
     auto answer = cli::ask(asked);
     if (!answer && answer.error().code == ErrorCode::kNotFound) {
-        return Error{ErrorCode::kUnavailable, answer.error().message +
-                                                  "; start it with aliquot serve (as root for all "
-                                                  "users), or systemctl start aliquot-jobs"};
+        return Error{ErrorCode::kUnavailable,
+                     concat({answer.error().message, "; ", way.empty() ? kStart : way})};
     }
     if (!answer) return answer;
     if (answer->status >= 200 && answer->status < 300) return answer;

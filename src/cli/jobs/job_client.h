@@ -34,6 +34,12 @@ struct JobClient {
     [[nodiscard]] Result<Answer> ask(const std::string& method, const std::string& path,
                                      const std::string& body = "",
                                      const std::string& key = "") const;
+    /// The same of a server only, never of a cluster, which knows no costs.
+    /// way   how one comes to a server, for the error when there is none; empty: how to start aliquot serve
+    [[nodiscard]] Result<Answer> ask_server(const std::string& method, const std::string& path,
+                                            const std::string& body = "",
+                                            const std::string& key = "",
+                                            std::string_view way = "") const;
     [[nodiscard]] Result<document::Value> get(const std::string& path) const;
     /// Of a cluster: the output of a job as it comes, until its pod ends or `take` says false.
     [[nodiscard]] Result<Done> follow(const std::string& id,
@@ -48,8 +54,13 @@ private:
     mutable std::shared_ptr<kube_client::Connection> connection_;  // made when it is needed
 };
 
+/// Adds --server.
+/// who   listens there
+void add_server_flag(command_line::Command& command, JobClient& client,
+                     const std::string& who = "aliquot serve");
+
 /// Adds --server, and --context, --kubeconfig, --namespace of a cluster.
-void add_server_flag(command_line::Command& command, JobClient& client);
+void add_client_flags(command_line::Command& command, JobClient& client);
 
 /// Where a server of this user listens: root's is everybody's.
 std::string usual_job_server();

@@ -165,7 +165,7 @@ void add_job_logs(command_line::Command& job, Context& context) {
         ->add_option("JOB", options->ids.front(), "Number of the job, of a cluster its name", " ")
         ->required();
     command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer("aliquot job logs 12\naliquot job logs -f 12");
     command->callback([options, &context] { logs(context, *options); });
 }
@@ -176,7 +176,7 @@ void add_job_wait(command_line::Command& job, Context& context) {
     const auto options = std::make_shared<FollowOptions>();
     command->add_option("JOB", options->ids, "Numbers of jobs", "...")->required();
     command->add_option("--timeout", options->timeout, "At most so long; then exit code 3", "TIME");
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer("aliquot job wait 12\naliquot job wait 12 13 --timeout 2h");
     command->callback([options, &context] { wait(context, *options); });
 }

@@ -32,7 +32,7 @@ void add_format(command_line::Command& command, LookOptions& options) {
     command
         .add_option("-o,--output", options.format, "Output format", "FORMAT (table, json, yaml)")
         ->one_of({"table", "json", "yaml"});
-    add_server_flag(command, options.client);
+    add_client_flags(command, options.client);
 }
 
 std::string gpus_of(const Value& job) {

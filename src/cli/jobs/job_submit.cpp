@@ -118,7 +118,7 @@ void add_job_submit(command_line::Command& job, Context& context) {
     command
         ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
         ->one_of({"table", "json", "yaml"});
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer(
         "aliquot job submit --gpu 1 -- python3 train.py\n"
         "aliquot job submit --gpu-memory 8Gi --gpu-compute 50 --time 2h -- ./infer\n"

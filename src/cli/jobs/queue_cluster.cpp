@@ -146,7 +146,7 @@ void add_queue_list(command_line::Command& queue, Context& context) {
         queue.add_subcommand("list", "List queues with their quotas, and who uses them");
     const auto options = std::make_shared<QueueOptions>();
     add_queue_format(*command, *options);
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer("aliquot queue list\naliquot queue list --context prod -o json");
     command->callback([options, &context] { list_queues(context, *options); });
 }
@@ -156,7 +156,7 @@ void add_queue_show(command_line::Command& queue, Context& context) {
     const auto options = std::make_shared<QueueOptions>();
     command->add_option("QUEUE", options->name, "Name of the queue", " ")->required();
     add_queue_format(*command, *options);
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer("aliquot queue show vision");
     command->callback([options, &context] { show_queue(context, *options); });
 }
@@ -169,7 +169,7 @@ void add_queue_pending(command_line::Command& queue, Context& context) {
     command->add_flag("-A,--all-namespaces", options->client.all_spaces,
                       "Of a cluster: of all namespaces");
     add_queue_format(*command, *options);
-    add_server_flag(*command, options->client);
+    add_client_flags(*command, options->client);
     command->footer("aliquot queue pending\naliquot queue pending vision -A");
     command->callback([options, &context] { pending(context, *options); });
 }

@@ -150,6 +150,16 @@ TEST(MigProfiles, AreFoundByEverySpellingOfTheirName) {
     EXPECT_TRUE(mig_profiles(*find_gpu_model("t4")).empty());
 }
 
+TEST(MigProfiles, SayHowManySlicesAWholeGpuHas) {
+    EXPECT_EQ(mig_slices(*find_gpu_model("a100-40")), 7U);
+    EXPECT_EQ(mig_slices(*find_gpu_model("a30")), 4U);
+    EXPECT_EQ(mig_slices(*find_gpu_model("t4")), 0U);
+    for (const GpuModel& model : gpu_models()) {
+        const unsigned slices = mig_slices(model);
+        EXPECT_TRUE(slices == 0 || slices == 4 || slices == 7) << model.key;
+    }
+}
+
 TEST(Drivers, KnowWhatACudaVersionNeeds) {
     EXPECT_EQ(own_driver(*parse_version("12.8"))->driver, "570.26");
     EXPECT_EQ(own_driver(*parse_version("12.8.1"))->driver, "570.124.06");

@@ -63,6 +63,12 @@ std::span<const MigProfile> mig_profiles(const GpuModel& model) {
     return {first, last};
 }
 
+unsigned mig_slices(const GpuModel& model) {
+    const auto profiles = mig_profiles(model);
+    const auto most = std::ranges::max_element(profiles, {}, &MigProfile::slices);
+    return most == profiles.end() ? 0 : most->slices;
+}
+
 const MigProfile* find_mig_profile(const GpuModel& model, std::string_view name) {
     constexpr std::string_view kDomain = "nvidia.com/";
     constexpr std::string_view kPrefix = "mig-";

@@ -37,6 +37,9 @@ std::span<const MigProfile> mig_profiles();
 /// The profiles of one model; none when it has no MIG or only the driver knows them.
 std::span<const MigProfile> mig_profiles(const GpuModel& model);
 
+/// Compute slices of a whole GPU: 7, or 4 of an A30; 0 where the function above gives no profiles.
+unsigned mig_slices(const GpuModel& model);
+
 /// The profile with this name on this model; "mig-1g.10gb.me", "1g.10gb.me" and "1g.10gb+me" are
 /// one. nullptr when there is none.
 const MigProfile* find_mig_profile(const GpuModel& model, std::string_view name);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cost/share.h"
+#include "gpu/replica_id.h"
 #include "http/address.h"
 #include "kube_client/resource.h"
 #include "os/root.h"
@@ -28,23 +29,29 @@ std::uint32_t mib_of(std::optional<std::uint64_t> bytes) {
         std::min<std::uint64_t>(bytes.value_or(0) >> kMibShift, UINT32_MAX));
 }
 
-std::uint32_t share_of(std::uint64_t entitlement_ppm, std::uint32_t part) {
-    const std::uint64_t ppm = std::min(entitlement_ppm, telemetry::kMillion);
-    return static_cast<std::uint32_t>(ppm * part / telemetry::kMillion);
-}
-
-/// Of its GPU, in billionths.
-std::uint32_t share_of_part(const telemetry::Part& part, const gpu::Gpu& gpu) {
-    if (!part.gpu_instance) return cost::kWholeGpu;
+/// Of its GPU, in billionths: what it may use of the MIG devices that it holds, or of all of the part where it does not say
+/// which.
+std::uint32_t share_of(const telemetry::Tenant& tenant, const telemetry::Part& part,
+                       const gpu::Gpu& gpu) {
+    const auto holds = [&tenant](const gpu::Uuid& uuid) {
+        return std::ranges::any_of(
+            tenant.ids, [&uuid](const std::string& id) { return gpu::device_of(id) == uuid.text; });
+    };
+    const bool says = std::ranges::any_of(part.mig_devices, holds);
+    std::uint64_t whole = 0;
+    std::uint64_t held = 0;
     for (const gpu::MigDevice& mig : gpu.mig_devices) {
-        if (mig.gpu_instance != *part.gpu_instance) continue;
-        constexpr std::uint32_t kSlices = 7;
-        return cost::share_of({.gpu_memory_mib = gpu.memory_bytes >> kMibShift,
-                               .mig_slices = mig.gpu_slices,
-                               .gpu_slices = kSlices,
-                               .mig_memory_mib = mib_of(mig.memory_bytes)});
+        if (!part.gpu_instance || mig.gpu_instance != *part.gpu_instance) continue;
+        if (says && !holds(mig.uuid)) continue;
+        whole += cost::share_of(gpu, mig);
+        ++held;
     }
-    return cost::kWholeGpu;
+    if (held == 0) whole = cost::kWholeGpu;
+    // A part of each: of two devices it may use 2000000 millionths.
+    const std::uint64_t devices = says ? std::max<std::uint64_t>(held, 1) : 1;
+    const std::uint64_t ppm = std::min(tenant.entitlement_ppm, devices * telemetry::kMillion);
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(whole * ppm / (devices * telemetry::kMillion), cost::kWholeGpu));
 }
 
 cost::NodeSight sight_of(const telemetry::Snapshot& snapshot, const NodeFacts& node,
@@ -149,7 +156,7 @@ void note_tenant(const telemetry::Device& device, const telemetry::Part& part,
             holding.memory_mib = container->second.memory_mib;
         }
     }
-    const std::uint32_t share = share_of(tenant.entitlement_ppm, share_of_part(part, device.gpu));
+    const std::uint32_t share = share_of(tenant, part, device.gpu);
     holding.share = std::min(cost::kWholeGpu, holding.share + share);
     const auto all = part.metrics.whole(gpu::Metric::kMemoryTotalBytes);
     const std::uint64_t mine = telemetry::scaled(all.value_or(device.gpu.memory_bytes),

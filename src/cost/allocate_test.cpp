@@ -9,6 +9,7 @@
 #include <random>
 
 #include "cost/share.h"
+#include "gpu/inventory.h"
 
 namespace aliquot::cost {
 namespace {
@@ -149,6 +150,39 @@ TEST(Share, OfMigIsTheLargerOfComputeAndMemory) {
     EXPECT_EQ(share_of(wide), kWholeGpu / 2);
     EXPECT_EQ(share_of({.memory_mib = 8'192, .gpu_memory_mib = 16'384, .compute_percent = 20}),
               kWholeGpu / 2);
+}
+
+TEST(Share, OfAMigDeviceIsThatOfItsModel) {
+    constexpr unsigned kMib = 20;
+    struct Row {
+        const char* model;
+        std::uint64_t gpu_mib;
+        const char* profile;
+        std::uint64_t mib;  // 0: it does not tell
+        double share;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"NVIDIA A100-SXM4-80GB", 81'920, "1g.10gb", 9'856, 1.0 / 7},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "1g.10gb+me", 0, 1.0 / 7},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "1g.20gb", 19'968, 19'968.0 / 81'920},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "3g.40gb", 40'192, 40'192.0 / 81'920},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "3g.40gb", 0, 40'192.0 / 81'920},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "7g.80gb", 80'384, 1},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "1c.3g.40gb", 40'192, 40'192.0 / 81'920 / 3},
+             {"NVIDIA A100-SXM4-80GB", 81'920, "2c.3g.40gb", 0, 40'192.0 / 81'920 / 3 * 2},
+             {"NVIDIA A30", 24'576, "1g.6gb", 5'952, 1.0 / 4},
+             {"NVIDIA A30", 24'576, "2g.12gb", 0, 1.0 / 2},
+             {"NVIDIA A30", 24'576, "4g.24gb", 24'000, 1},
+             {"NVIDIA Z9", 65'536, "2g.16gb", 16'384, 2.0 / 7},
+             {"NVIDIA Z9", 65'536, "", 16'384, 1.0 / 4},
+             {"NVIDIA Z9", 65'536, "", 0, 1}}) {
+        gpu::Gpu gpu;
+        gpu.model = row.model;
+        gpu.memory_bytes = row.gpu_mib << kMib;
+        const gpu::MigDevice device{
+            .uuid = {"MIG-1"}, .profile = row.profile, .memory_bytes = row.mib << kMib};
+        EXPECT_NEAR(share_of(gpu, device), row.share * kWholeGpu, 2) << row.model << row.profile;
+    }
 }
 
 /// A history without order: pods, shares, MIG parts, lost nodes, clocks put back and forward, gaps, new prices.

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "catalog/mig_profiles.h"
+#include "gpu/inventory.h"
+#include "gpu/mig_profile.h"
+
 namespace aliquot::cost {
 namespace {
 
@@ -13,10 +17,21 @@ constexpr Wide kGpuHour = 950'000;  // micros
 constexpr Wide kMilliPerCore = 1'000;
 constexpr Wide kMibPerGib = 1'024;
 constexpr std::uint64_t kHundred = 100;
+constexpr unsigned kMibShift = 20;
+constexpr std::uint32_t kMostSlices = 7;  // of a GPU that the catalog does not know
 
 std::uint64_t part_of(std::uint64_t amount, std::uint64_t whole) {
     if (whole == 0) return 0;
     return static_cast<std::uint64_t>(Wide{std::min(amount, whole)} * kWholeGpu / whole);
+}
+
+/// Of the GPU instance that a profile lies in: "3g.20gb" of "1c.3g.20gb". 0: not known.
+std::uint32_t mib_of(const catalog::GpuModel* model, gpu::MigProfileName name) {
+    name.compute_slices = name.gpu_slices;
+    const auto* const profile =
+        model == nullptr ? nullptr : catalog::find_mig_profile(*model, to_text(name));
+    if (profile == nullptr) return 0;
+    return static_cast<std::uint32_t>(profile->memory_gib * static_cast<double>(kMibPerGib));
 }
 
 }  // namespace
@@ -62,6 +77,27 @@ std::uint32_t share_of(const Held& held) {
     if (held.mig_slices == 0 && limited != 0) return static_cast<std::uint32_t>(limited);
     const std::uint32_t of = std::max(held.of, 1U);
     return static_cast<std::uint32_t>(share * std::min(held.slots, of) / of);
+}
+
+std::uint32_t share_of(const gpu::Gpu& gpu, const gpu::MigDevice& device) {
+    const std::uint64_t gpu_mib = gpu.memory_bytes >> kMibShift;
+    const auto* const model = catalog::find_gpu_model(gpu.model, static_cast<unsigned>(gpu_mib));
+    const std::uint32_t slices = model == nullptr ? 0 : catalog::mig_slices(*model);
+    const auto named = gpu::parse_mig_profile(device.profile);
+    const gpu::MigProfileName name =
+        named ? *named
+              : gpu::MigProfileName{.compute_slices = device.compute_slices,
+                                    .gpu_slices = device.gpu_slices};
+    const auto told_mib = static_cast<std::uint32_t>(device.memory_bytes >> kMibShift);
+    if (name.gpu_slices == 0) {
+        return told_mib == 0 ? kWholeGpu : static_cast<std::uint32_t>(part_of(told_mib, gpu_mib));
+    }
+    return share_of({.slots = name.compute_slices,
+                     .of = name.gpu_slices,
+                     .gpu_memory_mib = gpu_mib,
+                     .mig_slices = name.gpu_slices,
+                     .gpu_slices = slices == 0 ? kMostSlices : slices,
+                     .mig_memory_mib = told_mib == 0 ? mib_of(model, name) : told_mib});
 }
 
 Rates rates_of(const Span& span) {

@@ -7,6 +7,11 @@
 
 #include "cost/interval.h"
 
+namespace aliquot::gpu {
+struct Gpu;
+struct MigDevice;
+}  // namespace aliquot::gpu
+
 namespace aliquot::cost {
 
 // NOLINTNEXTLINE(google-runtime-int): 128 bits have no other name
@@ -32,6 +37,11 @@ struct Held {
 };
 /// Its share in billionths of the GPU, at most kWholeGpu: limits where it has some, else slots / of.
 std::uint32_t share_of(const Held& held);
+
+/// The share of a MIG device in its GPU: the larger of its GPU instance's parts of compute slices and memory, and of that
+/// what its compute instance has. Slices are those of the profile's name, memory is the catalog's where the device does
+/// not tell its own. Without a number of slices it is the part of memory; without that too the whole GPU.
+std::uint32_t share_of(const gpu::Gpu& gpu, const gpu::MigDevice& device);
 
 /// The price of a node's hour, by what it is for. They add up to the price of the node.
 struct Rates {

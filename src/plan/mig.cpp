@@ -165,7 +165,7 @@ std::optional<MigLayout> place_needs(std::span<const MigNeed> needs) {
 }
 
 MigNeed mig_need(const catalog::GpuModel& model, double memory_gib, double compute_percent) {
-    const double total = mig_slices(model);
+    const double total = catalog::mig_slices(model);
     MigNeed need;
     for (const MigProfile& profile : catalog::mig_profiles(model)) {
         const bool plain =
@@ -178,11 +178,6 @@ MigNeed mig_need(const catalog::GpuModel& model, double memory_gib, double compu
         return a->slices != b->slices ? a->slices < b->slices : a->memory_slices < b->memory_slices;
     });
     return need;
-}
-
-unsigned mig_slices(const catalog::GpuModel& model) {
-    const auto profiles = catalog::mig_profiles(model);
-    return profiles.empty() ? 0 : slices_of_gpu(profiles.front());
 }
 
 }  // namespace aliquot::plan

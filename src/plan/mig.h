@@ -44,7 +44,4 @@ std::optional<MigLayout> place_needs(std::span<const MigNeed> needs);
 /// first; without media-engine variants.
 MigNeed mig_need(const catalog::GpuModel& model, double memory_gib, double compute_percent);
 
-/// Compute slices of a whole GPU: 7, or 4 on small ones.
-unsigned mig_slices(const catalog::GpuModel& model);
-
 }  // namespace aliquot::plan

@@ -292,7 +292,7 @@ private:
             share.memory_mib = place.profile->memory_gib * kMibPerGib;
             share.headroom_mib = share.memory_mib - need_mib(w);
             share.compute_percent = static_cast<unsigned>(kPercent * place.profile->slices /
-                                                          mig_slices(*slot.pool->model));
+                                                          catalog::mig_slices(*slot.pool->model));
             share.profile = place.profile->name;
             share.slot = place.start;
             share.resource = catalog::mig_resource(*place.profile);

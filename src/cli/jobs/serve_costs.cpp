@@ -10,6 +10,7 @@
 
 #include "cli/files/price_file.h"
 #include "cost/price.h"
+#include "cost/share.h"
 #include "nvml/meters.h"
 #include "os/root.h"
 #include "telemetry/busy.h"
@@ -160,12 +161,7 @@ void tell_parents(const gpu::Inventory& inventory, std::vector<job_server::Devic
             if (found == devices.end()) continue;
             found->gpu = gpu.uuid.text;
             found->gpu_model = gpu.model;
-            constexpr std::uint32_t kSlices = 7;
-            found->share = cost::share_of(
-                {.gpu_memory_mib = gpu.memory_bytes >> kMibShift,
-                 .mig_slices = mig.compute_slices,
-                 .gpu_slices = kSlices,
-                 .mig_memory_mib = static_cast<std::uint32_t>(mig.memory_bytes >> kMibShift)});
+            found->share = cost::share_of(gpu, mig);
         }
     }
 }

@@ -317,7 +317,8 @@ std::string answers_of(Store& store) {
 
 TEST_F(StoreTest, PostgresqlAnswersAsSqliteDoes) {
     const TestServer server;
-    if (!server.started()) GTEST_SKIP() << "no PostgreSQL server on this machine";
+    if (!server.installed()) GTEST_SKIP() << "PostgreSQL is not installed";
+    ASSERT_TRUE(server.started()) << server.said();
     auto sqlite = Store::open(file());
     auto postgres = Store::open(server.address());
     ASSERT_TRUE(sqlite.ok());

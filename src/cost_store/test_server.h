@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 
@@ -23,7 +25,8 @@ public:
         for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", none)) {
             if (fs::exists(version.path() / "bin/postgres")) programs = version.path() / "bin";
         }
-        if (programs.empty()) return;
+        installed_ = !programs.empty();
+        if (!installed_) return;
         std::string pattern = "/tmp/aliquot-pg-XXXXXX";
         directory_ = ::mkdtemp(pattern.data());
         std::string as;  // PostgreSQL refuses to run as root
@@ -49,7 +52,14 @@ public:
     TestServer(const TestServer&) = delete;
     TestServer& operator=(const TestServer&) = delete;
 
+    /// Whether this machine has the programs: a test is left out where it has not, and fails where they do not start.
+    [[nodiscard]] bool installed() const { return installed_; }
     [[nodiscard]] bool started() const { return started_; }
+    /// What the programs said.
+    [[nodiscard]] std::string said() const {
+        std::ifstream log(directory_ + ".log");
+        return {std::istreambuf_iterator<char>(log), {}};
+    }
     [[nodiscard]] std::string address() const {
         return "postgresql:///postgres?user=aliquot&host=" + directory_;
     }
@@ -61,6 +71,7 @@ private:
     }
     std::string directory_;
     std::string stop_;
+    bool installed_ = false;
     bool started_ = false;
 };
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cluster_jobs/cluster_jobs.h"
 #include "document/build.h"
-#include "document/json.h"
+#include "http/json_answer.h"
 #include "jobs/name.h"
 #include "jobs/read.h"
 #include "k8s/names.h"
@@ -19,57 +19,20 @@ namespace {
 
 using document::make_mapping;
 using document::Value;
+using http::json_answer;
+using http::refusal;
 using http::Request;
 using http::Response;
 
-constexpr char kJson[] = "application/json";
 constexpr std::string_view kJobs = "/v1/jobs";
 constexpr std::size_t kMostKey = 200;
 constexpr std::size_t kMostListed = 1'000;
 constexpr std::size_t kUsualList = 500;
 constexpr std::size_t kPart = std::size_t{256} << 10U;
 
-Response answer(int status, const Value& value) {
-    return {.status = status, .content_type = kJson, .body = document::to_json_line(value) + "\n"};
-}
-
-struct Refused {
-    int status;
-    const char* word;
-};
-
-Refused refused_as(ErrorCode code) {
-    switch (code) {
-        case ErrorCode::kInvalidInput:
-            return {422, "invalid"};
-        case ErrorCode::kNotFound:
-            return {404, "not-found"};
-        case ErrorCode::kConflict:
-            return {409, "conflict"};
-        case ErrorCode::kPermission:
-            return {403, "forbidden"};
-        case ErrorCode::kUnavailable:
-            return {503, "unavailable"};
-        case ErrorCode::kUnsupported:
-            return {405, "unsupported"};
-        case ErrorCode::kInternal:
-            break;
-    }
-    return {500, "internal"};
-}
-
-Response refusal(const Error& error) {
-    const Refused as = refused_as(error.code);
-    Response made = answer(
-        as.status,
-        make_mapping({{"error", make_mapping({{"code", as.word}, {"message", error.message}})}}));
-    if (error.code == ErrorCode::kUnavailable) made.headers.emplace_back("Retry-After", "5");
-    return made;
-}
-
 Response told(const Result<JobSight>& job, int status = 202) {
     if (!job) return refusal(job.error());
-    return answer(status, to_document(*job));
+    return json_answer(status, to_document(*job));
 }
 
 /// One request: whose, and of which job.
@@ -96,7 +59,8 @@ Response submit(Question& of) {
     const auto submitted = of.jobs.submit(*std::move(request), key);
     if (!submitted) return refusal(submitted.error());
     const Value job = to_document(submitted->job);
-    return answer(submitted->is_new ? 201 : 200, make_mapping({{"jobs", std::vector<Value>{job}}}));
+    return json_answer(submitted->is_new ? 201 : 200,
+                       make_mapping({{"jobs", std::vector<Value>{job}}}));
 }
 
 Response list(Question& of) {
@@ -122,19 +86,19 @@ Response list(Question& of) {
     for (std::size_t i = skipped; i < found->size() && all.items.size() < most; ++i)
         all.items.push_back(to_document((*found)[i]));
     const bool more = skipped + all.items.size() < found->size();
-    return answer(200, make_mapping({{"jobs", std::move(all)}, {"more", more}}));
+    return json_answer(200, make_mapping({{"jobs", std::move(all)}, {"more", more}}));
 }
 
 Response show(Question& of) {
     const auto job = of.jobs.find(of.name);
     if (!job) return refusal(job.error());
-    return answer(200, to_long_document(*job));
+    return json_answer(200, to_long_document(*job));
 }
 
 Response explain(Question& of) {
     const auto why = of.jobs.explain(of.name, of.asker.sees_all);
     if (!why) return refusal(why.error());
-    return answer(200, *why);
+    return json_answer(200, *why);
 }
 
 Response logs(Question& of) {
@@ -159,19 +123,19 @@ Response retry(Question& of) { return told(of.jobs.retry(of.name)); }
 Response remove(Question& of) {
     const auto removed = of.jobs.remove(of.name);
     if (!removed) return refusal(removed.error());
-    return {.status = 204, .content_type = kJson, .body = ""};
+    return {.status = 204, .content_type = "application/json", .body = ""};
 }
 
 Response queues(Question& of) {
     const auto all = of.jobs.queues();
     if (!all) return refusal(all.error());
-    return answer(200, *all);
+    return json_answer(200, *all);
 }
 
 Response pending(Question& of) {
     const auto all = of.jobs.pending(std::string(of.request.parameter("queue")));
     if (!all) return refusal(all.error());
-    return answer(200, *all);
+    return json_answer(200, *all);
 }
 
 struct Page {
@@ -263,11 +227,7 @@ Response respond(kube_client::Api& api, const Request& request, const Asker& ask
     const Page* const page = page_of(request, name, others);
     if (page == nullptr && others.empty())
         return refusal({ErrorCode::kNotFound, "there is no such path here"});
-    if (page == nullptr) {
-        Response wrong = refusal({ErrorCode::kUnsupported, "only " + others});
-        wrong.headers.emplace_back("Allow", others);
-        return wrong;
-    }
+    if (page == nullptr) return http::wrong_method(others);
     const std::string space = space_of(request, asker);
     const bool all = space == "*" && page->verb == "list";
     if (!all && !k8s::check_dns_label(space).empty()) {

@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/job_api.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/json_value.h"
 #include "base/log.h"
 #include "cluster_jobs/pages.h"
 #include "http/access.h"
 #include "http/address.h"
+#include "http/json_answer.h"
 
 namespace aliquot::controller {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::chrono::seconds kJobPatience{20};
 constexpr std::size_t kMostJobBody = std::size_t{1} << 20U;
 
-http::Response refused(int status, const char* code, const std::string& message) {
-    const Json body{{"error", {{"code", code}, {"message", message}}}};
-    http::Response answer{
-        .status = status, .content_type = "application/json", .body = dumped(body) + "\n"};
-    if (status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"aliquot\"");
-    if (status == 503) answer.headers.emplace_back("Retry-After", "5");
-    return answer;
-}
-
 http::Response cannot_tell() {
-    return refused(503, "unavailable", "the API server cannot be asked who this is; try again");
+    return http::refusal(
+        {ErrorCode::kUnavailable, "the API server cannot be asked who this is; try again"});
 }
 
 }  // namespace
@@ -37,8 +25,11 @@ http::Response JobApi::respond(const http::Request& request) {
     const auto user = token.empty() ? TokenReviews::Verdict{.status = TokenReviews::kNobody}
                                     : reviews_.judge(token, {});
     if (user.status == TokenReviews::kNobody) {
-        return refused(401, "forbidden",
-                       "a token of this cluster is needed, such as kubectl create token makes");
+        http::Response refused =
+            http::refusal(401, "forbidden",
+                          "a token of this cluster is needed, such as kubectl create token makes");
+        refused.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"aliquot\"");
+        return refused;
     }
     if (user.status != TokenReviews::kGood) return cannot_tell();
     const cluster_jobs::Asker asker{.user = user.user, .space = "default", .sees_all = false};
@@ -54,9 +45,10 @@ http::Response JobApi::respond(const http::Request& request) {
         if (status != TokenReviews::kGood) {
             const std::string what =
                 right.resource + (right.subresource.empty() ? "" : "/" + right.subresource);
-            return refused(403, "forbidden",
-                           "a role of " + user.user + " must allow: " + right.verb + " " + what +
-                               (right.space.empty() ? "" : " in the namespace " + right.space));
+            return http::refusal(
+                403, "forbidden",
+                "a role of " + user.user + " must allow: " + right.verb + " " + what +
+                    (right.space.empty() ? "" : " in the namespace " + right.space));
         }
     }
     return cluster_jobs::respond(api_, request, asker, {.deadline = kJobPatience});

@@ -2,12 +2,12 @@
 // What the accounts answers over HTTP.
 #include <chrono>
 
-#include "base/json_text.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "base/time_text.h"
 #include "cost_store/accounts.h"
 #include "document/json.h"
+#include "http/json_answer.h"
 
 namespace aliquot::cost_store {
 namespace {
@@ -17,16 +17,9 @@ using cost::TimeMs;
 constexpr TimeMs kUsual = 7 * cost::kDayMs;
 constexpr TimeMs kLongest = 10 * 366 * cost::kDayMs;
 
-http::Response wrong(int status, std::string_view code, std::string_view message) {
-    return {.status = status,
-            .content_type = "application/json",
-            .body = concat({"{\"error\":{\"code\":\"", code,
-                            "\",\"message\":", json_quoted(message), "}}\n"})};
-}
-
 http::Response failed(const Error& error) {
-    if (error.code == ErrorCode::kInvalidInput) return wrong(422, "invalid", error.message);
-    return wrong(503, "unavailable", error.message);
+    if (error.code == ErrorCode::kInvalidInput) return http::refusal(error);
+    return http::refusal({ErrorCode::kUnavailable, error.message});
 }
 
 /// "7d" before now, or a time. Empty: neither.
@@ -92,7 +85,7 @@ http::Response Accounts::costs(const http::Request& request) {
 http::Response Accounts::allocation(const http::Request& request) {
     const auto window = cost::parse_window(request.parameter("window"), now());
     if (!window) {
-        return wrong(
+        return http::refusal(
             400, "invalid",
             "window: expected today, yesterday, week, lastweek, month, a duration as 7d or two "
             "times with a comma between, of 3 years at most");
@@ -101,23 +94,24 @@ http::Response Accounts::allocation(const http::Request& request) {
     std::string_view aggregate = request.parameter("aggregate");
     const auto by = aggregate.empty() ? std::optional(cost::By::kPod) : cost::by_of(aggregate);
     if (!by) {
-        return wrong(400, "invalid", "aggregate: expected one of " + join(cost::by_words()));
+        return http::refusal(400, "invalid",
+                             "aggregate: expected one of " + join(cost::by_words()));
     }
     query.by = *by;
     query.with_idle = request.parameter("includeIdle") == "true";
     if (const auto text = request.parameter("step"); !text.empty()) {
         const auto step = parse_duration(text);
         if (!step || step->count() < cost::kHourMs) {
-            return wrong(400, "invalid", "step: expected a duration of 1h or more");
+            return http::refusal(400, "invalid", "step: expected a duration of 1h or more");
         }
         query.step = step->count();
     }
     if (request.parameter("accumulate") == "true") query.step = 0;
     if (const std::size_t parts = parts_of(query); parts > cost::kMostParts) {
-        return wrong(400, "invalid",
-                     "step: the window has " + std::to_string(parts) + " of them, and at most " +
-                         std::to_string(cost::kMostParts) +
-                         " are answered; ask with a longer step or a shorter window");
+        return http::refusal(400, "invalid",
+                             "step: the window has " + std::to_string(parts) +
+                                 " of them, and at most " + std::to_string(cost::kMostParts) +
+                                 " are answered; ask with a longer step or a shorter window");
     }
     freshen();
     const std::scoped_lock lock(store_mutex_);
@@ -136,7 +130,7 @@ http::Response Accounts::allocation(const http::Request& request) {
 http::Response Accounts::answer(const http::Request& request) {
     if (request.path == "/v1/cost") return costs(request);
     if (request.path.starts_with("/allocation")) return allocation(request);
-    return wrong(404, "not-found", "there is no such path here");
+    return http::refusal(404, "not-found", "there is no such path here");
 }
 
 }  // namespace aliquot::cost_store

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "document/build.h"
 #include "document/json.h"
-#include "job_server/answers.h"
+#include "http/json_answer.h"
 #include "job_server/view.h"
 #include "jobs/read.h"
 
@@ -24,6 +24,8 @@ namespace {
 
 using document::make_mapping;
 using document::Value;
+using http::json_answer;
+using http::refusal;
 using http::Request;
 using http::Response;
 
@@ -65,7 +67,7 @@ struct Question {
 
 Response told(const Question& of, const Result<Record>& record, int status = 200) {
     if (!record) return refusal(record.error());
-    return answer(status, to_document(*record, eyes_of(of.asker, *record)));
+    return json_answer(status, to_document(*record, eyes_of(of.asker, *record)));
 }
 
 constexpr const char* kNoCosts =
@@ -109,7 +111,7 @@ Value forecast_document(const Question& of, const cost::Forecast& told) {
 Response submit(const Question& of) {
     const std::string key(of.request.header("idempotency-key"));
     if (key.size() > kMostKey) {
-        return refusal(ErrorCode::kInvalidInput, "Idempotency-Key: longer than 200 bytes");
+        return refusal({ErrorCode::kInvalidInput, "Idempotency-Key: longer than 200 bytes"});
     }
     auto request = jobs::read(of.request.body);
     if (!request) return refusal(request.error());
@@ -122,19 +124,19 @@ Response submit(const Question& of) {
         const auto told = told_before(of, submitted->jobs.front().request);
         if (told.per_hour != 0) append(body, "forecast", forecast_document(of, told));
     }
-    return answer(submitted->is_new ? 201 : 200, body);
+    return json_answer(submitted->is_new ? 201 : 200, body);
 }
 
 /// What a job would cost, before it is handed in.
 Response forecast(const Question& of) {
-    if (of.costs == nullptr) return refusal(ErrorCode::kNotFound, kNoCosts);
+    if (of.costs == nullptr) return refusal({ErrorCode::kNotFound, kNoCosts});
     auto request = jobs::read(of.request.body);
     if (!request) return refusal(request.error());
-    return answer(200, forecast_document(of, told_before(of, *request)));
+    return json_answer(200, forecast_document(of, told_before(of, *request)));
 }
 
 Response costs(const Question& of) {
-    if (of.costs == nullptr) return refusal(ErrorCode::kNotFound, kNoCosts);
+    if (of.costs == nullptr) return refusal({ErrorCode::kNotFound, kNoCosts});
     return of.costs->accounts().answer(of.request);
 }
 
@@ -144,20 +146,21 @@ Response list(const Question& of) {
     if (const auto text = of.request.parameter("limit"); !text.empty()) {
         const auto most = parse_number<std::size_t>(text);
         if (!most || *most == 0 || *most > kMostListed) {
-            return refusal(ErrorCode::kInvalidInput, "limit: expected 1 to 1000");
+            return refusal({ErrorCode::kInvalidInput, "limit: expected 1 to 1000"});
         }
         filter.most = *most;
     }
     if (const auto text = of.request.parameter("above"); !text.empty()) {
         const auto above = parse_number<JobId>(text);
-        if (!above) return refusal(ErrorCode::kInvalidInput, "above: expected the number of a job");
+        if (!above)
+            return refusal({ErrorCode::kInvalidInput, "above: expected the number of a job"});
         filter.above = *above;
     }
     const auto which = of.request.parameter("which");
     if (which == "living") filter.which = Keeper::Which::kLiving;
     if (which == "ended") filter.which = Keeper::Which::kEnded;
     if (!which.empty() && which != "all" && filter.which == Keeper::Which::kAll) {
-        return refusal(ErrorCode::kInvalidInput, "which: expected all, living or ended");
+        return refusal({ErrorCode::kInvalidInput, "which: expected all, living or ended"});
     }
     if (of.request.parameter("mine") == "true") filter.uid = of.asker.uid;
     filter.queue = std::string(of.request.parameter("queue"));
@@ -168,7 +171,7 @@ Response list(const Question& of) {
     Value all = document::make_sequence(found, [&](const Record& record) {
         return to_document(record, eyes_of(of.asker, record));
     });
-    return answer(200, make_mapping({{"jobs", std::move(all)}, {"more", more}}));
+    return json_answer(200, make_mapping({{"jobs", std::move(all)}, {"more", more}}));
 }
 
 Response show(const Question& of) {
@@ -187,26 +190,26 @@ Response show(const Question& of) {
                         ? "; host memory and CPU are not held: no control group, a process group"
                         : "; host memory and CPU by a control group"));
     }
-    return answer(200, job);
+    return json_answer(200, job);
 }
 
 Response explain(const Question& of) {
     const auto record = of.keeper.find(of.id);
     if (!record) return refusal(record.error());
     if (eyes_of(of.asker, *record) != Eyes::kOwner) {
-        return refusal(ErrorCode::kPermission,
-                       "job " + std::to_string(of.id) + " is of user " + record->user.name);
+        return refusal({ErrorCode::kPermission,
+                        "job " + std::to_string(of.id) + " is of user " + record->user.name});
     }
     const auto outlook = of.keeper.outlook(of.id);
     if (!outlook) return refusal(outlook.error());
-    return answer(200, to_document(*record, *outlook));
+    return json_answer(200, to_document(*record, *outlook));
 }
 
 Response logs(const Question& of) {
     const auto text = of.request.parameter("from");
     const auto from =
         text.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
-    if (!from) return refusal(ErrorCode::kInvalidInput, "from: expected a number of bytes");
+    if (!from) return refusal({ErrorCode::kInvalidInput, "from: expected a number of bytes"});
     constexpr std::size_t kPart = std::size_t{256} << 10U;
     auto part = of.keeper.output(of.asker, of.id, *from, kPart);
     if (!part) return refusal(part.error());
@@ -223,8 +226,8 @@ Response events(const Question& of) {
     const auto record = of.keeper.find(of.id);
     if (!record) return refusal(record.error());
     if (eyes_of(of.asker, *record) != Eyes::kOwner) {
-        return refusal(ErrorCode::kPermission,
-                       "job " + std::to_string(of.id) + " is of user " + record->user.name);
+        return refusal({ErrorCode::kPermission,
+                        "job " + std::to_string(of.id) + " is of user " + record->user.name});
     }
     const auto told = parse_number<std::size_t>(of.request.header("last-event-id")).value_or(0);
     return {.status = 200,
@@ -242,7 +245,7 @@ Response retry(const Question& of) { return told(of, of.keeper.retry(of.asker, o
 Response remove(const Question& of) {
     const auto removed = of.keeper.remove(of.asker, of.id);
     if (!removed) return refusal(removed.error());
-    return {.status = 204, .content_type = kJsonType, .body = ""};
+    return {.status = 204, .content_type = "application/json", .body = ""};
 }
 
 Response health(const Question& of) {
@@ -252,8 +255,8 @@ Response health(const Question& of) {
                              {"model", one.model},
                              {"memoryBytes", one.memory_bytes}});
     });
-    return answer(200,
-                  make_mapping({{"living", of.keeper.living()}, {"devices", std::move(devices)}}));
+    return json_answer(
+        200, make_mapping({{"living", of.keeper.living()}, {"devices", std::move(devices)}}));
 }
 
 /// Those that wait, next first.
@@ -274,7 +277,7 @@ Response pending(const Question& of) {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     Value list = document::make_sequence();
     for (auto& line : lines) list.items.push_back(std::move(line.second));
-    return answer(200, make_mapping({{"pending", std::move(list)}}));
+    return json_answer(200, make_mapping({{"pending", std::move(list)}}));
 }
 
 /// Queues of one machine have no quota: they are what jobs name.
@@ -295,7 +298,7 @@ Response queues(const Question& of) {
                              {"running", one.second.running},
                              {"gpus", document::make_sequence()}});
     });
-    return answer(200, make_mapping({{"queues", std::move(list)}}));
+    return json_answer(200, make_mapping({{"queues", std::move(list)}}));
 }
 
 Response suspend(const Question& of) { return told(of, of.keeper.suspend(of.asker, of.id), 202); }
@@ -339,7 +342,7 @@ std::optional<JobId> matched(std::string_view form, std::string_view path) {
 
 Response dispatch(Keeper& keeper, Costs* costs, const Request& request) {
     if (!request.local_user) {
-        return refusal(ErrorCode::kPermission, "only processes of this machine are answered");
+        return refusal({ErrorCode::kPermission, "only processes of this machine are answered"});
     }
     std::vector<std::string_view> methods;
     for (const Page& page : kPages) {
@@ -352,11 +355,8 @@ Response dispatch(Keeper& keeper, Costs* costs, const Request& request) {
         const User asker = user_of(request.local_user->uid, request.local_user->gid);
         return page.answer({keeper, costs, request, asker, *id});
     }
-    if (methods.empty()) return refusal(ErrorCode::kNotFound, "there is no such path here");
-    Response wrong = refusal(ErrorCode::kUnsupported, "only " + join(methods));
-    wrong.status = 405;
-    wrong.headers.emplace_back("Allow", join(methods));
-    return wrong;
+    if (methods.empty()) return refusal({ErrorCode::kNotFound, "there is no such path here"});
+    return http::wrong_method(join(methods));
 }
 
 }  // namespace

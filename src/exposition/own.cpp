@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/number.h"
+#include "os/process_stat.h"
 
 namespace aliquot::exposition {
 namespace {
@@ -65,18 +66,10 @@ std::optional<std::uint64_t> open_files() {
 
 /// By the clock's time now, its time since boot and the process's start since boot.
 std::optional<gpu::Moment> started() {
-    std::string stat = read_start("/proc/self/stat");
-    const auto name_end = stat.rfind(')');
+    const auto stat = os::parse_stat(read_start("/proc/self/stat"));
     timespec since_boot{};
-    if (name_end == std::string::npos || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) {
-        return std::nullopt;
-    }
-    constexpr unsigned kStartTime = 20;  // field 22 of proc(5), behind the name
-    const auto ticks = parse_number<std::uint64_t>(
-        word_at(std::string_view(stat).substr(name_end + 1), kStartTime));
-    if (!ticks) return std::nullopt;
-    const std::uint64_t start_ms =
-        *ticks * 1000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    if (!stat || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) return std::nullopt;
+    const std::uint64_t start_ms = stat->start_ticks * 1000U / os::kTicksPerSecond;
     const auto now_ms = static_cast<std::uint64_t>(since_boot.tv_sec) * 1000U +
                         static_cast<std::uint64_t>(since_boot.tv_nsec) / 1'000'000U;
     return std::chrono::system_clock::now() -

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/number.h"
 #include "base/text.h"
 #include "catalog/gpu_instances.h"
 #include "k8s/memory_amount.h"
 #include "k8s/quantity.h"
+#include "os/process_stat.h"
 
 namespace aliquot::job_server {
 namespace {
@@ -263,13 +263,9 @@ bool is_below(std::uint32_t pid, std::uint32_t ancestor, unsigned most) {
         if (pid == ancestor) return true;
         std::string line;
         std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), line);
-        // "pid (any name) S ppid": the name may hold anything, so from the last parenthesis.
-        const auto name_end = line.rfind(')');
-        if (name_end == std::string::npos) return false;
-        const auto words = words_of(std::string_view(line).substr(name_end + 1));
-        const auto parent = words.size() < 2 ? std::nullopt : parse_number<std::uint32_t>(words[1]);
-        if (!parent) return false;
-        pid = *parent;
+        const auto stat = os::parse_stat(line);
+        if (!stat) return false;
+        pid = stat->parent;
     }
     return false;
 }

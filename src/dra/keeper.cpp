@@ -12,7 +12,6 @@
 #include "base/descriptor.h"
 #include "base/log.h"
 #include "dra/claim_spec.h"
-#include "dra/pod_claims.h"
 
 namespace aliquot::dra {
 namespace {
@@ -137,19 +136,37 @@ Result<PreparedClaim> Keeper::prepare(const ClaimName& claim) {
         return Error{ErrorCode::kInvalidInput,
                      "claim " + to_text(claim) + ": '" + claim.uid.substr(0, 80) + "' is no uid"};
     }
-    // Asked before the lock: the API server may take its time.
     auto object = sources_.read_claim(claim);
     if (!object) return std::move(object).error().during("claim " + to_text(claim));
-    const auto lock = Lock::take(*this);
-    if (!lock) return lock.error();
-    return prepare_locked(claim, *object);
+    const claims::Claim read = claims::read_claim(*object);
+    std::optional<PodObjects> pods;
+    for (;;) {  // twice at most
+        auto made = try_prepare(claim, read, pods ? &*pods : nullptr);
+        if (!made) return std::move(made).error();
+        if (*made) return **std::move(made);
+        pods = read_pods(claim, read);
+    }
 }
 
-Result<PreparedClaim> Keeper::prepare_locked(const ClaimName& asked,
-                                             const document::Value& object) {
+PodObjects Keeper::read_pods(const ClaimName& asked, const claims::Claim& claim) const {
+    PodObjects pods;
+    for (const claims::Consumer& consumer : claim.reserved_for) {
+        if (consumer.resource != "pods") continue;
+        auto pod = sources_.read_pod(asked.name_space, consumer.name);
+        const bool away = !pod && pod.error().code != ErrorCode::kNotFound;
+        pods.emplace(consumer.name, std::move(pod));
+        if (away) break;  // it is refused for that, and others would be waited for as long
+    }
+    return pods;
+}
+
+Result<std::optional<PreparedClaim>> Keeper::try_prepare(const ClaimName& asked,
+                                                         const claims::Claim& claim,
+                                                         const PodObjects* pods) {
+    const auto lock = Lock::take(*this);
+    if (!lock) return lock.error();
     const auto state = state_.get().value;
     if (!state) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
-    const claims::Claim claim = claims::read_claim(object);
     const auto notes = checkpoint_.claims();
     if (!notes) return Error(notes.error()).during("claim " + to_text(asked));
     const PreparedClaims& prepared = **notes;
@@ -158,20 +175,24 @@ Result<PreparedClaim> Keeper::prepare_locked(const ClaimName& asked,
         known->second.boot == options_.boot && claim.uid == asked.uid) {
         auto written = write_spec(known->second, *state);
         if (!written) return written.error();
-        return known->second;
+        return std::optional(known->second);
     }
     if (!state->closed.empty()) {
         return Error{ErrorCode::kUnavailable, "claim " + to_text(asked) + ": " + state->closed};
     }
     auto decided = decide_prepare(
         asked, claim, {.devices = state->devices, .pool = state->pool, .prepared = prepared});
-    if (!decided) return decided;
-    if (auto checked = check_containers(claim, *decided, prepared); !checked) {
-        return checked.error();
+    if (!decided) return decided.error();
+    const std::set<std::string> others = limited_beside(*decided, prepared);
+    if (!others.empty() && pods == nullptr) return std::optional<PreparedClaim>();
+    if (!others.empty()) {
+        if (auto checked = check_containers(*pods, *decided, others); !checked) {
+            return checked.error();
+        }
     }
     decided->boot = options_.boot;
     if (auto finished = finish(*decided, *state); !finished) return finished.error();
-    return decided;
+    return std::optional(*std::move(decided));
 }
 
 /// In this order, so that whatever is cut off is known by what lies before it.
@@ -196,39 +217,6 @@ Result<Done> Keeper::finish(PreparedClaim& claim, const NodeState& state) {
     }
     (void)undo(claim.claim.uid);
     return std::move(done).error().during("claim " + to_text(claim.claim));
-}
-
-/// A container has one region of the guard, so one claim with limits.
-Result<Done> Keeper::check_containers(const claims::Claim& claim, const PreparedClaim& wanted,
-                                      const PreparedClaims& prepared) {
-    if (!wanted.limited()) return Done{};
-    std::set<std::string> limited;  // of its namespace, which is where pods find claims
-    for (const auto& [uid, other] : prepared) {
-        if (uid != wanted.claim.uid && other.claim.name_space == wanted.claim.name_space &&
-            other.limited()) {
-            limited.insert(other.claim.name);
-        }
-    }
-    if (limited.empty()) return Done{};
-    for (const claims::Consumer& consumer : claim.reserved_for) {
-        if (consumer.resource != "pods") continue;
-        const auto pod = sources_.read_pod(wanted.claim.name_space, consumer.name);
-        if (!pod && pod.error().code == ErrorCode::kNotFound) continue;
-        if (!pod) return Error(pod.error()).during("claim " + to_text(wanted.claim));
-        for (const ContainerClaims& container : claims_of_containers(*pod)) {
-            if (!container.claims.contains(wanted.claim.name)) continue;
-            for (const std::string& other : container.claims) {
-                if (!limited.contains(other) || other == wanted.claim.name) continue;
-                return Error{ErrorCode::kInvalidInput,
-                             "claim " + to_text(wanted.claim) + ": container " +
-                                 container.container + " of pod " + consumer.name +
-                                 " also uses claim " + other +
-                                 "; the limits of one claim are kept in a container: make both "
-                                 "requests in one claim"};
-            }
-        }
-    }
-    return Done{};
 }
 
 Result<Done> Keeper::unprepare(const ClaimName& claim) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "document/value.h"
 #include "dra/checkpoint.h"
 #include "dra/device.h"
+#include "dra/pod_claims.h"
 #include "dra/prepare.h"
 #include "grant/grant.h"
 #include "os/root.h"
@@ -34,14 +36,16 @@ struct NodeState {
 /// good by the next call or start. Thread-safe; several processes exclude each other by a lock file.
 class Keeper {
 public:
-    /// What else a claim needs. Called with the keeper's lock held.
+    /// What else a claim needs.
     struct Sources {
-        /// GET of a claim, a pod: the object. errors  kNotFound, kUnavailable, kPermission
+        /// GET of a claim, a pod: the object. The API server may take its time, so they are called with no lock held.
+        /// errors  kNotFound, kUnavailable, kPermission
         std::function<Result<document::Value>(const ClaimName&)> read_claim;
         std::function<Result<document::Value>(const std::string& name_space,
                                               const std::string& name)>
             read_pod;
-        /// Adds to a grant with guarded shares what keeps their limits. `ids`: the CDI names of the claim.
+        /// Adds to a grant with guarded shares what keeps their limits. `ids`: the CDI names of the claim. This and
+        /// the next with the keeper's lock held.
         std::function<Result<Done>(std::span<const std::string> ids, grant::Grant&)> guard;
         /// Undoes that for the claim with this uid, which all its CDI names begin with; nothing to undo is success.
         std::function<Result<Done>(const std::string& uid)> unguard;
@@ -76,10 +80,12 @@ public:
 private:
     class Lock;
 
-    Result<PreparedClaim> prepare_locked(const ClaimName& asked, const document::Value& object);
+    /// Empty: it cannot be said without the pods that it is reserved for, and `pods` is null.
+    Result<std::optional<PreparedClaim>> try_prepare(const ClaimName& asked,
+                                                     const claims::Claim& claim,
+                                                     const PodObjects* pods);
+    [[nodiscard]] PodObjects read_pods(const ClaimName& asked, const claims::Claim& claim) const;
     Result<Done> finish(PreparedClaim& claim, const NodeState& state);
-    Result<Done> check_containers(const claims::Claim& claim, const PreparedClaim& wanted,
-                                  const PreparedClaims& prepared);
     [[nodiscard]] Result<std::vector<PreparedDevice>> devices_of(const std::string& uid) const;
     Result<Done> write_spec(const PreparedClaim& claim, const NodeState& state);
     Result<Done> sweep();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dra/keeper.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
 #include <fstream>
 #include <random>
 
+#include "base/descriptor.h"
 #include "document/json.h"
 #include "dra/claim_spec.h"
 #include "dra/kill_points.h"
@@ -240,6 +243,33 @@ TEST_F(DraKeeper, RefusesTwoLimitedClaimsInOneContainer) {
     EXPECT_FALSE(keeper->prepare(second)) << "nobody says that it is safe";
     node.pods["pod-b"] = pod(R"({"name":"x"})", R"({"name":"y"})");
     EXPECT_TRUE(keeper->prepare(second));
+}
+
+// The API server may take ten seconds for each; meanwhile other pods start and end.
+TEST_F(DraKeeper, HoldsNoLockWhileItReadsPods) {
+    const auto keeper = node.start();
+    const ClaimName a = node.allocate("a", "3Gi", 25);
+    ASSERT_TRUE(keeper->prepare(a));
+    const ClaimName b = node.allocate("b", "3Gi", 25);
+    unsigned read = 0;
+    node.reads_pod = [&] {
+        ++read;
+        const Descriptor lock(
+            ::open(node.root.resolve("/state/serialize.lock").c_str(), O_RDWR | O_CLOEXEC));
+        ASSERT_TRUE(lock);
+        EXPECT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "somebody holds it";
+    };
+    EXPECT_TRUE(keeper->prepare(b));
+    EXPECT_EQ(read, 1U);
+    ASSERT_TRUE(keeper->unprepare(b));
+    // What another has done in between counts.
+    node.reads_pod = [&] {
+        node.reads_pod = {};
+        EXPECT_TRUE(keeper->prepare(node.allocate("c", "75Gi", 25)));
+    };
+    const auto refused = keeper->prepare(b);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("would be given away"), std::string::npos);
 }
 
 TEST_F(DraKeeper, PreparesNothingWhileItIsClosed) {

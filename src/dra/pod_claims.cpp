@@ -43,4 +43,40 @@ std::vector<ContainerClaims> claims_of_containers(const document::Value& pod) {
     return containers;
 }
 
+std::set<std::string> limited_beside(const PreparedClaim& wanted, const PreparedClaims& prepared) {
+    std::set<std::string> limited;
+    if (!wanted.limited()) return limited;
+    for (const auto& [uid, other] : prepared) {
+        if (uid != wanted.claim.uid && other.claim.name_space == wanted.claim.name_space &&
+            other.limited()) {
+            limited.insert(other.claim.name);
+        }
+    }
+    return limited;
+}
+
+Result<Done> check_containers(const PodObjects& pods, const PreparedClaim& wanted,
+                              const std::set<std::string>& limited) {
+    const auto wrong = [&](const ContainerClaims& container, const std::string& pod,
+                           const std::string& other) {
+        return Error{ErrorCode::kInvalidInput,
+                     "claim " + to_text(wanted.claim) + ": container " + container.container +
+                         " of pod " + pod + " also uses claim " + other +
+                         "; the limits of one claim are kept in a container: make both requests "
+                         "in one claim"};
+    };
+    for (const auto& [name, pod] : pods) {
+        if (!pod && pod.error().code == ErrorCode::kNotFound) continue;
+        if (!pod) return Error(pod.error()).during("claim " + to_text(wanted.claim));
+        for (const ContainerClaims& container : claims_of_containers(*pod)) {
+            if (!container.claims.contains(wanted.claim.name)) continue;
+            for (const std::string& other : container.claims) {
+                if (limited.contains(other) && other != wanted.claim.name)
+                    return wrong(container, name, other);
+            }
+        }
+    }
+    return Done{};
+}
+
 }  // namespace aliquot::dra

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,7 @@ public:
             },
             .read_pod = [this](const std::string&,
                                const std::string& name) -> Result<document::Value> {
+                if (reads_pod) reads_pod();
                 const auto found = pods.find(name);
                 if (found == pods.end()) return Error{ErrorCode::kUnavailable, "no answer"};
                 return *document::parse_json(found->second);
@@ -97,6 +99,7 @@ public:
     NodeState state;
     std::map<std::string, std::string> claims;
     std::map<std::string, std::string> pods;
+    std::function<void()> reads_pod;  // called when one is read
     std::string guard_fails;
 };
 

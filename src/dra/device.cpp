@@ -118,6 +118,17 @@ public:
         return device;
     }
 
+    /// A configuration may promise more than there is; one of another time may not add to that.
+    static unsigned compute_of(const sharing::OfferedGpu& offered) {
+        constexpr unsigned kAll = 100;
+        unsigned sum = 0;
+        for (unsigned i = 0; i < offered.replicas; ++i) {
+            const auto& limits = i < offered.shares.size() ? offered.shares[i] : offered.limits;
+            sum += limits.compute_percent.value_or(0);
+        }
+        return std::max(kAll, sum);
+    }
+
     Device share(const sharing::OfferedGpu& offered, const gpu::Gpu& gpu, unsigned number) const {
         const grant::Limits limits =
             number < offered.shares.size() ? offered.shares[number] : offered.limits;
@@ -126,6 +137,8 @@ public:
                       .uuid = gpu.uuid,
                       .gpu = gpu.uuid,
                       .memory_bytes = limits.memory_bytes.value_or(0),
+                      .gpu_memory_bytes = gpu.memory_bytes,
+                      .gpu_compute_percent = compute_of(offered),
                       .limits = limits,
                       .health = gpu.health};
         Value capacity = document::make_mapping();

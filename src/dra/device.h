@@ -24,8 +24,10 @@ struct Device {
     gpu::Uuid gpu;   // that it is of
     std::uint64_t memory_bytes =
         0;  // that a claim of all of it may use; kShare: of the share, 0: no limit
-    bool consumable = false;  // several claims, by consumed capacity
-    grant::Limits limits;     // kShare: what its one claim is held to
+    std::uint64_t gpu_memory_bytes = 0;  // kShare: of its GPU
+    unsigned gpu_compute_percent = 0;    // kShare: that may be given away of its GPU, in all
+    bool consumable = false;             // several claims, by consumed capacity
+    grant::Limits limits;                // kShare: what its one claim is held to
     gpu::Health health;
     document::Value published;  // an element of spec.devices
 };

@@ -83,6 +83,19 @@ public:
     }
 
 private:
+    /// What a class or a claim says of a device.
+    struct Chosen {
+        grant::Limits limits;
+        bool by_claim = false;
+        std::optional<unsigned> class_weight;
+        /// Whoever makes a claim may go down from what was booked, or from what the class gives; else everybody would
+        /// write the largest weight, and what was booked would mean nothing.
+        [[nodiscard]] std::optional<unsigned> weight_of(unsigned booked) const {
+            if (!by_claim || !limits.weight) return limits.weight;
+            return std::min(*limits.weight, class_weight.value_or(booked));
+        }
+    };
+
     Result<PreparedDevice> prepare(const claims::Allocated& result) const {
         const auto known = std::ranges::find(input_.devices, result.device.device, &Device::name);
         if (result.device.pool != input_.pool || known == input_.devices.end()) {
@@ -109,7 +122,7 @@ private:
 
     /// Limits are what was booked, and nothing else.
     Result<Done> take_part(const claims::Allocated& result, const Device& device,
-                           const GpuConfig& config, PreparedDevice& made) const {
+                           const Chosen& config, PreparedDevice& made) const {
         if (config.limits.are_firm()) {
             return refused(ErrorCode::kInvalidInput, asked_,
                            "GpuConfig: guard: the size of its part of " + device.name +
@@ -129,12 +142,12 @@ private:
         made.limits.memory_bytes = *memory;
         if (*compute > 0 && *compute < kAll) made.limits.compute_percent = made.compute_percent;
         // Who was promised nothing waits for who was promised something.
-        made.limits.weight = config.limits.weight.value_or(std::max(1U, made.compute_percent));
+        const unsigned booked = std::max(1U, made.compute_percent);
+        made.limits.weight = config.weight_of(booked).value_or(booked);
         return Done{};
     }
 
-    Result<Done> take_all(const Device& device, const GpuConfig& config,
-                          PreparedDevice& made) const {
+    Result<Done> take_all(const Device& device, const Chosen& config, PreparedDevice& made) const {
         made.whole = device.kind != Device::Kind::kShare;
         made.limits = device.limits;
         made.memory_bytes = device.kind == Device::Kind::kShare
@@ -147,14 +160,17 @@ private:
         };
         narrow(made.limits.memory_bytes, config.limits.memory_bytes);
         narrow(made.limits.compute_percent, config.limits.compute_percent);
-        if (config.limits.weight) made.limits.weight = config.limits.weight;
+        const unsigned booked =
+            device.limits.weight.value_or(std::max(1U, device.limits.compute_percent.value_or(0)));
+        const auto weight = made.whole ? config.limits.weight : config.weight_of(booked);
+        if (weight) made.limits.weight = weight;
         return Done{};
     }
 
     /// Of all that applies to this result the last one: the claim's stand behind the class's.
-    Result<GpuConfig> configure(const claims::Allocated& result, const Device& device) const {
+    Result<Chosen> configure(const claims::Allocated& result, const Device& device) const {
         const bool mig = device.kind == Device::Kind::kMig;
-        GpuConfig chosen;
+        Chosen chosen;
         for (const auto& [source, one] : claim_.allocation->configurations) {
             const document::Value* driver = one.opaque.find("driver");
             if (driver == nullptr || driver->scalar != kDriver) continue;
@@ -173,7 +189,9 @@ private:
                                    result.request + " got " + device.name + ", which is " +
                                    (mig ? "a MIG device" : "no MIG device"));
             }
-            chosen = *read;
+            chosen.by_claim = source != "FromClass";
+            if (!chosen.by_claim) chosen.class_weight = read->limits.weight;
+            chosen.limits = read->limits;
         }
         return chosen;
     }
@@ -191,7 +209,10 @@ private:
             }
             if (wanted.kind == Device::Kind::kMig) return Done{};
             memory += held.memory_bytes;
-            if (!held.share.empty()) compute += held.compute_percent;
+            // What other configurations gave away counts as well.
+            if (!held.share.empty() || held.kind == Device::Kind::kShare) {
+                compute += held.compute_percent;
+            }
             parts = true;
             return Done{};
         };
@@ -212,17 +233,20 @@ private:
     [[nodiscard]] Result<Done> check_sums(const PreparedDevice& wanted, std::uint64_t memory,
                                           std::uint64_t compute) const {
         const auto known = std::ranges::find(input_.devices, wanted.device, &Device::name);
-        if (!known->consumable) return Done{};  // the configuration has summed the shares up
-        if (memory > known->memory_bytes) {
+        const bool share = known->kind == Device::Kind::kShare;
+        if (!known->consumable && !share) return Done{};
+        const std::uint64_t all_memory = share ? known->gpu_memory_bytes : known->memory_bytes;
+        const unsigned all_compute = share ? known->gpu_compute_percent : kAll;
+        if (wanted.memory_bytes > 0 && memory > all_memory) {
             return refused(ErrorCode::kConflict, asked_,
                            wanted.device + ": with it " + std::to_string(memory >> 20U) + "Mi of " +
-                               std::to_string(known->memory_bytes >> 20U) +
-                               "Mi would be given away");
+                               std::to_string(all_memory >> 20U) + "Mi would be given away");
         }
-        if (compute > kAll) {
+        if (wanted.compute_percent > 0 && compute > all_compute) {
             return refused(ErrorCode::kConflict, asked_,
-                           wanted.device + ": with it " + std::to_string(compute) +
-                               " of 100 percent of its time would be given away");
+                           wanted.device + ": with it " + std::to_string(compute) + " of " +
+                               std::to_string(all_compute) +
+                               " percent of its time would be given away");
         }
         return Done{};
     }

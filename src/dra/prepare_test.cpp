@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "document/json.h"
 #include "dra/test_node.h"
 
@@ -227,6 +229,84 @@ TEST_F(DraPrepare, TakesNoSizeFromTheConfigurationOfAPart) {
     const auto made =
         decide(claim_of(one, "u1", "[" + config("FromClaim", R"({"weight":9})") + "]"));
     EXPECT_EQ(made->devices[0].limits.weight, 9U);
+}
+
+// Else everybody would write 10000, and what was booked would mean nothing.
+TEST_F(DraPrepare, RaisesNoWeightAboveWhatWasBooked) {
+    const auto weight = [&](const std::string& one, const std::string& configs) {
+        const auto made = decide(claim_of(one, "u1", "[" + configs + "]"));
+        EXPECT_TRUE(made) << (made ? "" : made.error().message);
+        return made ? made->devices[0].limits.weight : std::nullopt;
+    };
+    const std::string by_class = config("FromClass", R"({"weight":200})");
+    const auto by_claim = [](unsigned wanted) {
+        return config("FromClaim", R"({"weight":)" + std::to_string(wanted) + "}");
+    };
+    publish(Mode::kConsumable);
+    const std::string quarter = result("gpu-0000-65-00-0", part("3Gi", "25"));
+    EXPECT_EQ(weight(quarter, by_claim(10'000)), 25U);
+    EXPECT_EQ(weight(quarter, by_claim(7)), 7U);
+    EXPECT_EQ(weight(result("gpu-0000-65-00-0", part("3Gi", "0")), by_claim(10'000)), 1U);
+    // Who administers classes may give more, or less.
+    EXPECT_EQ(weight(quarter, by_class), 200U);
+    EXPECT_EQ(weight(quarter, by_class + "," + by_claim(500)), 200U);
+    EXPECT_EQ(weight(quarter, by_class + "," + by_claim(100)), 100U);
+    EXPECT_EQ(weight(quarter, config("FromClass", R"({"weight":5})") + "," + by_claim(25)), 5U);
+
+    const auto share = [&](const grant::Limits& limits) {
+        offer.resources = {
+            {.name = "nvidia.com/gpu",
+             .gpus = {{.gpu = test_inventory(1).gpus[0], .replicas = 2, .limits = limits}}}};
+        publish(Mode::kFixed);
+        return result("gpu-0000-65-00-0-share-0");
+    };
+    EXPECT_EQ(weight(share({.compute_percent = 50, .weight = 30}), by_claim(10'000)), 30U);
+    EXPECT_EQ(weight(share({.compute_percent = 50}), by_claim(10'000)), 50U);
+    EXPECT_EQ(weight(share({.memory_bytes = 1ULL << 30U}), by_claim(10'000)), 1U);
+    EXPECT_EQ(weight(share({.weight = 30}), by_class), 200U);
+}
+
+// A claim keeps what it was given when the configuration is another one: the shares of both are of one GPU.
+TEST_F(DraPrepare, GivesAwayNoMoreThanTheGpuHasWhateverTheConfigurationBecomes) {
+    std::mt19937 random(11);
+    const gpu::Gpu gpu = test_inventory(1).gpus[0];
+    unsigned given = 0;
+    unsigned refused = 0;
+    for (unsigned round = 0; round < 3'000; ++round) {
+        const unsigned replicas = 2 + random() % 4;
+        const std::uint64_t memory = gpu.memory_bytes / replicas - (random() % 3 << 28U);
+        const unsigned compute = random() % 2 == 0 ? 0 : 100 / replicas;
+        grant::Limits limits{.memory_bytes = memory};
+        if (compute > 0) limits.compute_percent = compute;
+        offer.resources = {{.name = "nvidia.com/gpu",
+                            .gpus = {{.gpu = gpu, .replicas = replicas, .limits = limits}}}};
+        const bool parts = random() % 4 == 0;
+        publish(parts ? Mode::kConsumable : Mode::kFixed);
+        const std::string uid = "u" + std::to_string(round);
+        const std::string device =
+            parts ? result("gpu-0000-65-00-0", part(std::to_string(1 + random() % 8) + "Gi",
+                                                    std::to_string(random() % 60)))
+                  : result("gpu-0000-65-00-0-share-" + std::to_string(random() % replicas));
+        if (const auto made = decide(claim_of(device, uid))) {
+            prepared.insert_or_assign(uid, *made);
+            ++given;
+        } else {
+            ++refused;
+        }
+        std::uint64_t memory_sum = 0;
+        unsigned compute_sum = 0;
+        for (const auto& [other, claim] : prepared) {
+            for (const PreparedDevice& one : claim.devices) {
+                memory_sum += one.memory_bytes;
+                compute_sum += one.compute_percent;
+            }
+        }
+        ASSERT_LE(memory_sum, gpu.memory_bytes) << "round " << round;
+        ASSERT_LE(compute_sum, 100U) << "round " << round;
+        if (prepared.size() > 1 && random() % 3 == 0) prepared.erase(prepared.begin());
+    }
+    EXPECT_GT(given, 300U);
+    EXPECT_GT(refused, 300U);
 }
 
 TEST_F(DraPrepare, RefusesAPartWithoutItsSize) {

@@ -10,6 +10,7 @@ import { memory, percent, watts, celsius, plain, byName, look } from "./format.j
 const kBarWidth = 150; // with its gap; as style.css has them
 const kBarHeight = 216;
 const kNodeHead = 40;
+const kBeyond = 200; // of what is in sight, drawn as well
 const kDrawAll = 24; // nodes; of more only those in sight are drawn
 
 // node -> keys of its GPUs in order; made anew only when GPUs come or go.
@@ -141,7 +142,7 @@ export class GpusView extends Component {
       return one;
     });
     const drawAll = all.length <= kDrawAll;
-    const seen = drawAll ? placed : placed.filter((one) => one.offset + one.height > top - 400 && one.offset < top + height + 400);
+    const seen = drawAll ? placed : placed.filter((one) => one.offset + one.height > top - kBeyond && one.offset < top + height + kBeyond);
     return { placed, seen, total: offset, drawAll };
   }
 
@@ -179,11 +180,13 @@ export class GpusView extends Component {
 
   // Asks again when other nodes are in sight or the state is a newer one; one question at a time.
   fetchShares(names) {
-    const question = `${this.props.store.version} ${names.join(" ")}`;
-    if (this.asking || question === this.answered || !names.length) return;
+    const { store } = this.props;
+    const nodes = names.slice(0, 64);
+    const question = store.sharesQuestion(nodes);
+    if (this.asking || !nodes.length || question === store.askedOf || question === this.answered) return;
     this.asking = true;
     this.answered = question;
-    this.props.store.askShares(names.slice(0, 64)).catch(() => {}).finally(() => (this.asking = false));
+    store.askShares(nodes).catch(() => {}).finally(() => (this.asking = false));
   }
 }
 
@@ -209,9 +212,11 @@ export class GpuView extends Component {
   }
   fetch() {
     const { store, gpu } = this.props;
-    if (!store.about.partial || this.asked === store.version) return;
-    this.asked = store.version;
-    store.askShares([nodeOf(gpu)]).catch(() => {});
+    const nodes = [nodeOf(gpu)];
+    const question = store.sharesQuestion(nodes);
+    if (!store.about.partial || question === store.askedOf || question === this.asked) return;
+    this.asked = question;
+    store.askShares(nodes).catch(() => {});
   }
 
   render({ store, gpu: key }) {

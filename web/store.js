@@ -3,6 +3,7 @@
 
 const kFirstPause = 500;
 const kLongestPause = 15000;
+const kSharesPatience = 1000;
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -71,6 +72,8 @@ export class Store {
     this.updateMs = 0; // what the last change cost this tab
     this.listeners = new Set();
     this.asked = new Map(); // node -> Tables that came on demand
+    this.askedOf = ""; // server, version and nodes that they are of
+    this.watched = []; // nodes that were asked about last
     this.#frame = 0;
   }
   #frame;
@@ -113,6 +116,7 @@ export class Store {
   #forget() {
     this.tables.clear();
     this.asked.clear();
+    this.askedOf = "";
     this.version = 0;
     this.epoch = "";
   }
@@ -181,6 +185,7 @@ export class Store {
     this.tables = new Map(Object.entries(all.tables).map(([name, one]) => [name, new Table(one.columns, one.cells)]));
     Object.assign(this, { about: all.about, version: all.version, epoch: all.epoch, at: all.at });
     this.asked.clear();
+    this.askedOf = "";
     this.changed();
   }
 
@@ -191,7 +196,9 @@ export class Store {
     }
     this.version = changes.version;
     this.at = changes.at;
-    this.changed();
+    if (!this.about.partial || !this.watched.length) return this.changed();
+    // Drawn once, with who is on the GPUs in sight.
+    Promise.race([this.askShares(this.watched).catch(() => {}), sleep(kSharesPatience)]).then(() => this.changed());
   }
 
   async #takeChanges() {
@@ -219,9 +226,15 @@ export class Store {
   }
 
   // Of a large cluster: who is on the GPUs of these nodes.
+  sharesQuestion(nodes) {
+    return `${this.epoch} ${this.version} ${nodes.join(" ")}`;
+  }
   async askShares(nodes) {
+    const question = this.sharesQuestion(nodes);
+    this.watched = nodes;
     const all = await this.json(`shares.json?${nodes.map((name) => `node=${encodeURIComponent(name)}`).join("&")}`);
     this.asked = new Map(Object.entries(all).map(([name, one]) => [name, new Table(one.columns, one.cells)]));
+    this.askedOf = question;
     this.changed();
   }
   // The tables of shares, whole or as asked for.

@@ -177,7 +177,9 @@ private:
             const auto due = [this] { return is_set_ && SteadyClock::now() >= look_at_; };
             const auto limit = is_set_ ? look_at_ : SteadyClock::now() + options_.resync;
             if (!due()) {
-                changed_.wait_until(lock, stop, limit, due);
+                // An event that is to be looked at before then ends the wait, though not yet due itself.
+                changed_.wait_until(lock, stop, limit,
+                                    [&] { return due() || (is_set_ && look_at_ < limit); });
                 continue;
             }
             const auto devices = wanted();
@@ -185,10 +187,18 @@ private:
             look_at_ = SteadyClock::now() + options_.resync;
             lock.unlock();
             if (!std::exchange(started, true)) slices_.start();
+            const bool followed = slices_.state().synced;
             const auto published = publish_slices(api_, node_, devices, {.stop = stop});
             lock.lock();
             note(published, devices, by_event);
+            if (published && !followed) look_again();
         }
+    }
+
+    /// What somebody has removed before the first list of what is there is never told as an event.
+    void look_again() {
+        unfollowed_ = std::clamp(unfollowed_ * 2, options_.settle, options_.resync);
+        look_at_ = std::min(look_at_, SteadyClock::now() + unfollowed_);
     }
 
     /// What may be published on this API server.
@@ -256,6 +266,7 @@ private:
     bool by_event_ = false;
     std::optional<SteadyClock::time_point> undone_at_;
     milliseconds retry_{};
+    milliseconds unfollowed_{};  // until the next look, while no event would tell
     bool no_taints_ = false;
     std::string refused_;  // why nothing is published; empty: it is
     Status status_;

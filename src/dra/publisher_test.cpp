@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -117,10 +118,29 @@ TEST_F(DraPublisher, HidesUnhealthyDevicesWhereTaintsAreDropped) {
 }
 
 TEST_F(DraPublisher, WritesAgainWhatKubeletRemoves) {
-    Publisher publisher(api, "node-1", {.settle = std::chrono::milliseconds(1)});
+    Publisher publisher(api, "node-1", {.settle = std::chrono::milliseconds(50)});
+    publisher.set(devices(Mode::kWhole));
+    ASSERT_TRUE(wait([&] { return publisher.status().current && stored().size() == 1; }));
+    // It has looked at what it wrote itself, and rests.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    for (const auto& [key, version] : api.versions(kSlices)) api.erase(kSlices, key);
+    EXPECT_TRUE(wait([&] { return stored().size() == 1; }));
+}
+
+// No event tells of what is gone before the first list of what is there.
+TEST_F(DraPublisher, WritesAgainWhatIsRemovedBeforeItFollows) {
+    std::atomic<bool> slow = true;
+    api.before = [&](const kube_client::Request& request)
+        -> std::optional<kube_client::Outcome<kube_client::Reply>> {
+        const bool follows = request.accept.contains("PartialObjectMetadata");
+        while (follows && slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return std::nullopt;
+    };
+    Publisher publisher(api, "node-1", {.settle = std::chrono::milliseconds(300)});
     publisher.set(devices(Mode::kWhole));
     ASSERT_TRUE(wait([&] { return publisher.status().current && stored().size() == 1; }));
     for (const auto& [key, version] : api.versions(kSlices)) api.erase(kSlices, key);
+    slow = false;
     EXPECT_TRUE(wait([&] { return stored().size() == 1; }));
 }
 

@@ -182,6 +182,28 @@ TEST_F(JobTokens, ThatAreKnownAreNotKeptOutByGuesses) {
     EXPECT_EQ(status("another"), 401) << "a refusal for want of room is not remembered";
 }
 
+TEST_F(JobTokens, ThatWereGoodStayKnownWhileNobodyCanBeAsked) {
+    EXPECT_EQ(status("good"), 200);
+    now_ += TokenReviews::kGoodFor + 1s;
+    broken_ = true;
+    EXPECT_EQ(status("good"), 503);
+    broken_ = false;
+    now_ += TokenReviews::kBadFor + 1s;
+    Turnstile turnstile;
+    std::atomic<bool> holds = true;
+    slow_ = [&] {
+        if (holds) turnstile.pass();
+    };
+    std::vector<std::jthread> guesses;
+    for (std::size_t i = 0; i < TokenReviews::kMostAtOnce; ++i) {
+        guesses.emplace_back([this, i] { EXPECT_EQ(status("wrong" + std::to_string(i)), 401); });
+    }
+    turnstile.wait_for(TokenReviews::kMostAtOnce);
+    holds = false;
+    EXPECT_EQ(status("good"), 200);
+    turnstile.open();
+}
+
 TEST_F(JobTokens, ThatManyShowAtOnceAreAskedAboutOnce) {
     Turnstile turnstile;
     std::atomic<bool> holds = true;

@@ -114,7 +114,9 @@ void TokenReviews::remember(const Digest& asked, const Verdict& verdict) {
     const Steady now = now_();
     const bool good = verdict.status == kGood;
     Verdicts& verdicts = good ? good_ : others_;
-    (good ? others_ : good_).erase(asked);
+    if (good) others_.erase(asked);
+    // An API server that is away makes nobody a stranger.
+    if (verdict.status == kNobody || verdict.status == kMayNot) good_.erase(asked);
     if (verdicts.size() >= kMostRemembered) {
         std::erase_if(verdicts, [&](const auto& one) { return one.second.until <= now; });
     }

@@ -323,6 +323,7 @@ Result<std::unique_ptr<ClusterCosts>> ClusterCosts::start(const CostOptions& opt
         if (costs->started_) costs->forget_lost_nodes();
     };
     accounts.records = made->world_.leads;
+    accounts.may_be_away = true;  // pods are placed and webhooks answered all the same
     auto opened = cost_store::Accounts::open(std::move(accounts));
     if (!opened) return std::move(opened).error();
     made->accounts_ = *std::move(opened);

@@ -39,11 +39,12 @@ void family(std::string& out, std::string_view name, std::string_view type, std:
 
 Result<std::unique_ptr<Accounts>> Accounts::open(AccountsOptions options) {
     std::unique_ptr<Accounts> made(new Accounts(std::move(options)));
-    auto store = Store::open(made->options_.where);
-    if (!store) return std::move(store).error();
-    made->store_ = std::make_unique<Store>(*std::move(store));
     made->rolled_ = cost::hour_of(made->now());
-    if (auto done = made->look_after(made->now()); !done) return std::move(done).error();
+    const auto begun = made->with_store([](Store&) { return Result<Done>(Done{}); });
+    const auto done = begun ? made->look_after(made->now()) : begun;
+    if (!done && !(made->options_.may_be_away && done.error().code == ErrorCode::kUnavailable)) {
+        return done.error();
+    }
     made->thread_ =
         std::jthread([accounts = made.get()](const std::stop_token& stop) { accounts->run(stop); });
     return made;

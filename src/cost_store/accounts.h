@@ -32,6 +32,8 @@ struct AccountsOptions {
     std::function<void(Accounts&)> look{};
     /// Asked before each put; false: another process records. Empty: we do.
     std::function<bool()> records{};
+    /// A store that does not answer at the start is one that is away, and no error of open().
+    bool may_be_away = false;
 };
 
 /// What a server records of costs, and what it answers of them. What is seen goes to the store once a minute and when the

@@ -66,6 +66,18 @@ protected:
     std::atomic<TimeMs> now_{kStart};
 };
 
+TEST(AccountsOfAStoreThatIsAway, BeginWhereItMayBe) {
+    AccountsOptions options;
+    options.where = "postgresql://127.0.0.1:1/costs";  // nobody listens there
+    EXPECT_FALSE(Accounts::open(options).ok());
+    options.may_be_away = true;
+    const auto accounts = Accounts::open(options);
+    ASSERT_TRUE(accounts.ok()) << accounts.error().message;
+    EXPECT_EQ((*accounts)->hold_reason("", "", "lab"), "");
+    options.where = "/proc/no/costs.sqlite";
+    EXPECT_FALSE(Accounts::open(options).ok()) << "a place that is none is still an error";
+}
+
 TEST_F(AccountsTest, WhatIsSeenIsStoredAndAnswered) {
     const auto accounts = open();
     live(*accounts, kStart + 3 * kHourMs);

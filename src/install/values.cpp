@@ -126,11 +126,11 @@ Result<Done> check_costs(const Values& values) {
     }
     if (!values.prices) return Done{};
     if (store == "off") return wrong("prices", "without a cost store", "both, or neither");
-    auto read = cost::read_prices("prices", *values.prices);
+    auto read = cost::read_prices(values.prices_file, *values.prices);
     std::erase_if(read.problems, [](const auto& one) { return one.is_warning; });
     if (read.problems.empty()) return Done{};
     read.problems.resize(1);
-    std::string told = pools::text_of("prices", read.problems);
+    std::string told = pools::text_of(values.prices_file, read.problems);
     while (told.ends_with('\n')) told.pop_back();
     return Error{ErrorCode::kInvalidInput, told + "; see: aliquot price check"};
 }

@@ -69,6 +69,7 @@ struct Values {
     bool jobs = false;                  // GPU jobs beside Kueue; needs the webhook
     std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
     std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none
+    std::string prices_file = "prices";  // what errors call it
     std::optional<std::string> prices;  // own prices and budgets; none: the table of cloud machines
     unsigned controller_replicas = 2;
     std::vector<std::string> api_server_cidrs;  // who may ask the webhook; empty: every address

@@ -185,6 +185,7 @@ bool read_files(Context& context, const ValueOptions& words, install::Values& va
         }
     }
     if (!words.prices.empty()) {
+        values.prices_file = words.prices;
         values.prices = file_text(context, words.prices);
         if (!values.prices) return false;
     }

@@ -116,13 +116,19 @@ Result<Done> check_costs(const Values& values) {
         store == "off" || store == "temporary" || is_database(store) ||
         (store.starts_with(kClaim) && k8s::is_dns_subdomain(store.substr(kClaim.size())));
     if (!is_known) {
-        return wrong("cost store", store,
+        // What may be a password is not told again: terminals and logs of CI keep it.
+        const bool secret = store.contains('@') || store.contains("password=");
+        return wrong("cost store", secret ? "postgresql://..." : store,
                      "off, temporary, claim/NAME of a PersistentVolumeClaim, or "
-                     "postgresql://HOST/DATABASE without a password (that is in a Secret)");
+                     "postgresql://[USER@]HOST/DATABASE without a password (that is in a Secret: "
+                     "--cost-secret)");
     }
-    if (!values.cost_secret.empty() &&
-        (!is_database(store) || !k8s::is_dns_subdomain(values.cost_secret))) {
-        return wrong("cost secret", values.cost_secret, "the name of a Secret, with PostgreSQL");
+    if (!values.cost_secret.empty() && !is_database(store)) {
+        return wrong("cost secret", values.cost_secret,
+                     "it only with a cost store postgresql://..., for user and password");
+    }
+    if (!values.cost_secret.empty() && !k8s::is_dns_subdomain(values.cost_secret)) {
+        return wrong("cost secret", values.cost_secret, "the name of a Secret");
     }
     if (!values.prices) return Done{};
     if (store == "off") return wrong("prices", "without a cost store", "both, or neither");

@@ -21,7 +21,7 @@ class Files(unittest.TestCase):
         self.assertEqual(queries.metrics_in(text), {"a_total", "e:f:g", "h"})
 
     def test_every_metric_in_every_query_is_in_the_catalogue(self):
-        known = (queries.catalogue() - queries.by_choice()) | queries.records() | queries.FOREIGN | queries.controller()
+        known = (queries.catalogue() - queries.by_choice()) | queries.records() | queries.FOREIGN | queries.controller() | queries.vision_worker()
         everything = list(queries.dashboard_queries()) + list(queries.rule_queries()) + list(queries.recipe_queries())
         self.assertGreater(len(everything), 100)
         for where, query in everything:
@@ -30,14 +30,23 @@ class Files(unittest.TestCase):
             self.assertLessEqual(names, known, f"{where}: not in api/metrics.yaml: {names - known}: {query}")
 
     def test_every_record_is_used_in_the_dashboard(self):
-        used = set().union(*(queries.metrics_in(q) for _, q in queries.dashboard_queries()),
+        ours = json.loads((queries.DEPLOY / "dashboard.json").read_text())
+        used = set().union(*(queries.metrics_in(q) for _, q in queries.dashboard_queries(ours)),
                            *(queries.metrics_in(q) for _, q in queries.rule_queries()))
         self.assertLessEqual(queries.records(), used)
 
-    def test_the_dashboard_can_be_imported(self):
-        board = json.loads((queries.DEPLOY / "dashboard.json").read_text())
+    def test_dashboards_can_be_imported(self):
+        boards = queries.dashboards()
+        self.assertEqual(len(boards), 6, "one for the GPUs, and one for each use")
+        self.assertEqual(len({board["uid"] for board in boards.values()}), len(boards))
+        for path, board in boards.items():
+            with self.subTest(path):
+                self.check_import(board)
+
+    def check_import(self, board):
         self.assertEqual(board["schemaVersion"], 39)
         self.assertIsNone(board["id"])
+        self.assertLessEqual(len(board["uid"]), 40, "Grafana's limit")
         self.assertNotIn("__inputs", board)
         ids = [panel["id"] for panel in queries.panels(board)]
         self.assertEqual(len(ids), len(set(ids)))
@@ -53,8 +62,9 @@ class Files(unittest.TestCase):
         self.assertLessEqual({"datasource", "node", "gpu", "namespace", "pod"}, names)
 
     def test_panels_do_not_overlap(self):
-        board = json.loads((queries.DEPLOY / "dashboard.json").read_text())
-        groups = [board["panels"]] + [p["panels"] for p in board["panels"] if p.get("panels")]
+        groups = []
+        for board in queries.dashboards().values():
+            groups += [board["panels"]] + [p["panels"] for p in board["panels"] if p.get("panels")]
         for group in groups:
             taken = {}
             for panel in group:

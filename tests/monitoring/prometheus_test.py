@@ -57,6 +57,35 @@ ABSENT = {
     "aliquot_agent_nvml_errors_total": "no call has failed",
     "aliquot_agent_scrape_duration_seconds": "it is asked by its socket", "aliquot_agent_scrape_bytes": "it is asked by its socket",
 }
+# What the controller, vision workers and the listeners of Actions Runner Controller tell.
+OTHERS = """\
+aliquot_cost_total{owner="team-a",state="busy"} 3.6
+aliquot_cost_gpu_seconds_total{owner="team-a",state="busy"} 3600
+aliquot_placement_gated_pods 2
+aliquot_placement_oldest_gated_seconds 40
+aliquot_placement_waiting_gangs 1
+aliquot_placement_evicted_pods_total 3
+aliquot_pool_nodes{pool="lab",state="present"} 2
+aliquot_pool_waiting_pods{pool="lab"} 1
+vision_requests_total{namespace="team-a",pod="cat-watcher-1",code="200"} 100
+vision_requests_waiting{namespace="team-a",pod="cat-watcher-1"} 3
+vision_request_duration_seconds_bucket{namespace="team-a",pod="cat-watcher-1",le="0.1"} 90
+vision_request_duration_seconds_bucket{namespace="team-a",pod="cat-watcher-1",le="+Inf"} 100
+vision_request_duration_seconds_sum{namespace="team-a",pod="cat-watcher-1"} 5
+vision_request_duration_seconds_count{namespace="team-a",pod="cat-watcher-1"} 100
+vision_stage_duration_seconds_sum{namespace="team-a",pod="cat-watcher-1",stage="run"} 4
+vision_batch_size_sum{namespace="team-a",pod="cat-watcher-1"} 100
+vision_batch_size_count{namespace="team-a",pod="cat-watcher-1"} 25
+vision_batch_limit{namespace="team-a",pod="cat-watcher-1"} 8
+vision_out_of_memory_total{namespace="team-a",pod="cat-watcher-1"} 1
+vision_session_rebuilds_total{namespace="team-a",pod="cat-watcher-1"} 1
+gha_job_startup_duration_seconds_bucket{repository="r",job_workflow_name="test",le="10"} 9
+gha_job_startup_duration_seconds_bucket{repository="r",job_workflow_name="test",le="+Inf"} 10
+gha_job_execution_duration_seconds_bucket{repository="r",job_workflow_name="test",job_result="success",le="600"} 9
+gha_job_execution_duration_seconds_bucket{repository="r",job_workflow_name="test",job_result="success",le="+Inf"} 10
+gha_job_execution_duration_seconds_sum{repository="r",job_workflow_name="test",job_result="success"} 3000
+gha_job_execution_duration_seconds_count{repository="r",job_workflow_name="test",job_result="success"} 10
+"""
 # No case has these; the agent itself adds them to what it renders, a GPU with GPM has the second kind.
 REST = """\
 aliquot_agent_scrapes_total{node="gpu-node-1"} 10
@@ -146,14 +175,15 @@ class Live(unittest.TestCase):
         pages = {f"/{case}": scenes.Scene(case, f"gpu-node-{i + 1}", i + 1) for i, case in enumerate(CASES)}
         pages["/kube"] = lambda: scenes.KUBE_STATE
         pages["/rest"] = lambda: REST
+        pages["/others"] = lambda: OTHERS
         cls.node = real_node.RealNode(BIN)
         pages["/agent"] = cls.node.metrics
         cls.server = scenes.Server(pages)
-        targets = [("kube-state-metrics" if path == "/kube" else "aliquot-agent", cls.server.address, path) for path in pages]
+        targets = [({"/kube": "kube-state-metrics", "/others": "others"}.get(path, "aliquot-agent"), cls.server.address, path) for path in pages]
         cls.prometheus = Prometheus(targets)
         try:
             cls.node.wait_for('pod="cat-watcher-1"', PATIENCE_S)
-            cls.prometheus.wait_for(f'sum(up{{job="aliquot-agent"}}) >= {len(pages) - 1}')
+            cls.prometheus.wait_for(f'sum(up{{job="aliquot-agent"}}) >= {len(pages) - 2}')
             # Counters have two samples, and rules that build on rules have been evaluated.
             cls.prometheus.wait_for("namespace:gpu_used_cost:per_hour")
             cls.prometheus.wait_for("gpu_pod:idle_held:rate1h")
@@ -184,11 +214,12 @@ class Live(unittest.TestCase):
         for target in self.prometheus.get("/api/v1/targets")["data"]["activeTargets"]:
             self.assertEqual((target["health"], target["lastError"]), ("up", ""), target["scrapeUrl"])
 
-    def test_every_query_of_the_dashboard_returns_data(self):
+    def test_every_query_of_the_dashboards_returns_data(self):
         self.expect_data([(where, queries.filled(query)) for where, query in queries.dashboard_queries()])
 
     def test_the_dashboard_of_a_real_agent_is_full(self):
-        self.expect_data([(where, queries.filled(query, "real-node")) for where, query in queries.dashboard_queries()
+        ours = json.loads((queries.DEPLOY / "dashboard.json").read_text())
+        self.expect_data([(where, queries.filled(query, "real-node")) for where, query in queries.dashboard_queries(ours)
                           if "$node" in query and 'gi!=""' not in query and not queries.metrics_in(query) & set(ABSENT)])
 
     def test_a_real_agent_tells_the_pods_of_a_shared_gpu_apart(self):

@@ -9,7 +9,9 @@ DEPLOY = ROOT / "deploy" / "monitoring"
 
 # What other programs export, or Prometheus makes itself.
 FOREIGN = {"up", "ALERTS", "kube_pod_status_phase", "kube_pod_status_unschedulable",
-           "kube_pod_container_resource_requests"}
+           "kube_pod_container_resource_requests", "gha_job_startup_duration_seconds_bucket",
+           "gha_job_execution_duration_seconds_bucket", "gha_job_execution_duration_seconds_sum",
+           "gha_job_execution_duration_seconds_count"}
 WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "group_left", "group_right", "bool", "offset", "inf",
          "nan", "sum", "avg", "min", "max", "count", "topk", "bottomk", "stddev", "quantile", "group"}
 
@@ -26,15 +28,24 @@ def by_choice():
     return {block.split("\n", 1)[0].strip() for block in blocks if re.search(r"^    listed: yes$", block, re.M)}
 
 
-def panels(dashboard=None):
-    for panel in (dashboard or json.loads((DEPLOY / "dashboard.json").read_text()))["panels"]:
+def dashboards():
+    """path -> content: ours, and that of each use in examples/."""
+    paths = [DEPLOY / "dashboard.json", *sorted((ROOT / "examples").glob("*/cluster/dashboard.json"))]
+    return {path: json.loads(path.read_text()) for path in paths}
+
+
+def panels(dashboard):
+    for panel in dashboard["panels"]:
         yield panel
         yield from panel.get("panels", [])
 
 
-def dashboard_queries():
-    """(where, expression) of every panel, of the annotations and of the variables."""
-    board = json.loads((DEPLOY / "dashboard.json").read_text())
+def dashboard_queries(board=None):
+    """(where, expression) of every panel, of the annotations and of the variables; of all dashboards where none is given."""
+    if board is None:
+        for path, one in dashboards().items():
+            yield from ((f"{path.relative_to(ROOT)}: {where}", query) for where, query in dashboard_queries(one))
+        return
     for panel in panels(board):
         for target in panel.get("targets", []):
             yield f"panel {panel['title']!r} {target['refId']}", target["expr"]
@@ -83,8 +94,16 @@ def recipe_queries():
 
 def controller():
     """Names that the controller writes itself; they stand in no catalogue of a node's metrics."""
-    sources = (ROOT / "src" / "controller").glob("*counters.cpp")
+    source = ROOT / "src"
+    sources = [*(source / "controller").glob("*counters.cpp"), source / "controller" / "pool_role.cpp", source / "cost_store" / "accounts.cpp"]
     return set().union(*(re.findall(r'"(aliquot_[a-z_]+)"', source.read_text()) for source in sources))
+
+
+def vision_worker():
+    """Names that the vision worker writes, histograms in their parts."""
+    text = "".join(path.read_text() for path in (ROOT / "src" / "vision_worker").glob("*.cpp"))
+    names = set(re.findall(r'"(vision_[a-z_]+)"', text))
+    return names | {name + part for name in names for part in ("_bucket", "_sum", "_count")}
 
 
 def records():

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <thread>
-#include <unordered_map>
+#include <utility>
 
+#include "cost/index.h"
 #include "cost/node_division.h"
 
 namespace aliquot::cost {
@@ -26,31 +26,51 @@ bool earlier(const Interval& a, const Interval& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-/// Of what overlaps of one owner on one part, the first counts. Says whether the order by begin still holds.
-void clip_overlaps(std::vector<Interval>& intervals) {
-    std::unordered_map<std::uint64_t, std::vector<std::pair<NameId, TimeMs>>> ends;
+struct Holder {
+    OwnerId owner = 0;
+    NameId device = 0;
+    NameId part = 0;
+    friend bool operator==(const Holder&, const Holder&) = default;
+    [[nodiscard]] std::uint64_t hash() const {
+        constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
+        std::uint64_t hash = (std::uint64_t{owner} << 32U | device) * kMix;
+        hash = (hash ^ hash >> 29U ^ part) * kMix;
+        return hash ^ hash >> 32U;
+    }
+};
+
+struct Last {
+    Holder key;
+    TimeMs end = INT64_MIN;
+};
+
+/// What divide() needs for one node and can use again for the next.
+struct Room {
+    std::vector<Interval> intervals;
+    Index<Last> ends;
+    Allocation made;
+};
+
+/// Of what overlaps of one owner on one part, the first counts. Keeps the order by begin.
+void clip_overlaps(Room& room) {
+    room.ends.clear();
     bool clipped = false;
-    for (Interval& one : intervals) {
+    for (Interval& one : room.intervals) {
         if (one.owner == 0) continue;
-        auto& known = ends[std::uint64_t{one.owner} << 32U | one.device];
-        const auto last = std::ranges::find(known, one.part, &std::pair<NameId, TimeMs>::first);
-        if (last == known.end()) {
-            known.emplace_back(one.part, one.end);
-            continue;
-        }
-        if (one.begin < last->second) {
+        TimeMs& last = room.ends.at(Holder{one.owner, one.device, one.part}).end;
+        if (one.begin < last) {
             const TimeMs whole = one.end - one.begin;
-            one.begin = std::min(last->second, one.end);
+            one.begin = std::min(last, one.end);
             one.energy_millijoules = static_cast<std::uint64_t>(
                 Wide{one.energy_millijoules} * static_cast<Wide>(one.end - one.begin) /
                 static_cast<Wide>(whole));
             clipped = true;
         }
-        last->second = std::max(last->second, one.end);
+        last = std::max(last, one.end);
     }
     if (!clipped) return;
-    std::erase_if(intervals, [](const Interval& one) { return one.begin >= one.end; });
-    std::ranges::stable_sort(intervals, earlier);
+    std::erase_if(room.intervals, [](const Interval& one) { return one.begin >= one.end; });
+    std::ranges::stable_sort(room.intervals, earlier);
 }
 
 /// The intervals of each node together: a copy of all of them would cost more than to divide them.
@@ -91,37 +111,45 @@ private:
     std::vector<NodePart> nodes_;
 };
 
-/// intervals   room that is used again
-Allocation divide(const History& history, const NodePart& part, std::vector<Interval>& intervals) {
+/// Into room.made.
+void divide(const History& history, const NodePart& part, Room& room) {
     std::vector<const Span*> spans = part.spans;
     std::ranges::stable_sort(spans, {}, &Span::begin);
-    intervals.clear();
-    for (const std::uint32_t i : part.intervals) intervals.push_back(history.intervals[i]);
-    if (!std::ranges::is_sorted(intervals, earlier)) {
-        std::ranges::stable_sort(intervals, earlier);
+    room.intervals.clear();
+    for (const std::uint32_t i : part.intervals) room.intervals.push_back(history.intervals[i]);
+    if (!std::ranges::is_sorted(room.intervals, earlier)) {
+        std::ranges::stable_sort(room.intervals, earlier);
     }
-    clip_overlaps(intervals);
-    Allocation made;
-    made.rows.reserve(intervals.size() + intervals.size() / 4);
-    NodeDivision(spans, intervals, made).run();
-    return made;
+    clip_overlaps(room);
+    room.made.rows.clear();
+    room.made.bills.clear();
+    NodeDivision(spans, room.intervals, room.made).run();
 }
 
 /// Puts what is made of each node behind the others, in their order, as soon as it is its turn.
 class InOrder {
 public:
     InOrder(Allocation& all, std::size_t nodes) : all_(all), made_(nodes) {}
-    void take(std::size_t node, Allocation made) {
+    /// Takes `made` away where others come before it.
+    void take(std::size_t node, Allocation& made) {
         const std::scoped_lock lock(mutex_);
-        made_[node] = std::move(made);
-        for (; next_ < made_.size() && made_[next_]; ++next_) {
-            std::ranges::copy(made_[next_]->rows, std::back_inserter(all_.rows));
-            std::ranges::copy(made_[next_]->bills, std::back_inserter(all_.bills));
+        if (node != next_) {
+            made_[node] = std::exchange(made, Allocation{});
+            return;
+        }
+        append(made);
+        for (++next_; next_ < made_.size() && made_[next_]; ++next_) {
+            append(*made_[next_]);
             made_[next_].reset();
         }
     }
 
 private:
+    void append(const Allocation& made) {
+        all_.rows.insert(all_.rows.end(), made.rows.begin(), made.rows.end());
+        all_.bills.insert(all_.bills.end(), made.bills.begin(), made.bills.end());
+    }
+
     Allocation& all_;
     std::mutex mutex_;
     std::vector<std::optional<Allocation>> made_;
@@ -138,9 +166,10 @@ Allocation allocate(const History& history, unsigned threads) {
     InOrder order(all, nodes.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
-        std::vector<Interval> room;
+        Room room;
         for (std::size_t i = next++; i < nodes.size(); i = next++) {
-            order.take(i, divide(history, nodes[i], room));
+            divide(history, nodes[i], room);
+            order.take(i, room.made);
         }
     };
     {

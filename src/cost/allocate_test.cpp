@@ -319,5 +319,30 @@ TEST(Allocate, ThreadsAndOrderChangeNothing) {
     EXPECT_EQ(one.rows, allocate(random.history, 4).rows);
 }
 
+TEST(LargestRemainder, GivesEachItsPartAndTheRestToTheLargestRemainders) {
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 3'000; ++round) {
+        const Micros total = static_cast<Micros>(random() >> (14 + random() % 50));
+        std::vector<Wide> weights(1 + random() % 40);
+        const auto bits = static_cast<unsigned>(1 + random() % 72);
+        Wide sum = 0;
+        for (Wide& one : weights) {
+            one = random() % 4 == 0 ? 0 : (Wide{random()} << 64U | random()) >> (128 - bits);
+            sum += one;
+        }
+        if (sum >> 76U != 0) continue;  // cut, and then near only
+        const auto parts = largest_remainder(total, weights);
+        if (sum == 0) continue;
+        Micros given = 0;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            const auto least = static_cast<Micros>(static_cast<Wide>(total) * weights[i] / sum);
+            EXPECT_GE(parts[i], least);
+            EXPECT_LE(parts[i], least + (static_cast<Wide>(total) * weights[i] % sum == 0 ? 0 : 1));
+            given += parts[i];
+        }
+        EXPECT_EQ(given, total);
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::cost

@@ -7,10 +7,13 @@
 namespace aliquot::cost {
 namespace {
 
-constexpr Wide kTick = Wide{1'000} * kWholeGpu;  // all of a pool, for a millisecond
-constexpr std::uint64_t kRounding = 64;          // billionths that shares of 1 / n may leave
+constexpr std::uint64_t kTick =
+    std::uint64_t{1'000} * kWholeGpu;                    // all of a pool, for a millisecond
+constexpr std::uint64_t kFewTicks = UINT64_MAX / kTick;  // they fit into 64 bits
+constexpr std::uint64_t kRounding = 64;  // billionths that shares of 1 / n may leave
 
 std::uint64_t energy_until(const Interval& of, TimeMs time) {
+    if (of.energy_millijoules == 0) return 0;
     return static_cast<std::uint64_t>(Wide{of.energy_millijoules} *
                                       static_cast<Wide>(time - of.begin) /
                                       static_cast<Wide>(of.end - of.begin));
@@ -20,14 +23,18 @@ std::uint64_t energy_until(const Interval& of, TimeMs time) {
 
 void NodeDivision::Pool::advance(TimeMs now) {
     if (now <= since) return;
-    const Wide all = kTick * static_cast<Wide>(now - since);
+    const auto passed = static_cast<std::uint64_t>(now - since);
+    const Wide all = Wide{kTick} * passed;
     since = now;
     if (marks[static_cast<std::size_t>(State::kBroken)] != 0) {
         rest[static_cast<std::size_t>(State::kBroken)] += all;
         return;
     }
     const bool full = held != 0 && held + kRounding > capacity;
-    const Wide moved = held == 0 ? 0 : all / (full ? held : capacity);
+    const std::uint64_t among = full ? held : capacity;
+    // 64 bits are divided several times faster.
+    Wide moved = 0;
+    if (held != 0) moved = passed <= kFewTicks ? kTick * passed / among : all / among;
     clock += moved;
     rest[static_cast<std::size_t>(rest_state())] += all - moved * held;
 }
@@ -39,11 +46,11 @@ State NodeDivision::Pool::rest_state() const {
     return State::kFree;
 }
 
-std::size_t NodeDivision::KeyHash::operator()(const Key& key) const {
+std::uint64_t NodeDivision::Key::hash() const {
     constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15U;
-    std::uint64_t hash = (std::uint64_t{key.owner} << 32U | key.device) * kMix;
+    std::uint64_t hash = (std::uint64_t{owner} << 32U | device) * kMix;
     hash ^= hash >> 29U;
-    hash = (hash ^ (std::uint64_t{key.part} << 8U | static_cast<std::uint64_t>(key.state))) * kMix;
+    hash = (hash ^ (std::uint64_t{part} << 8U | static_cast<std::uint64_t>(state))) * kMix;
     return hash ^ hash >> 32U;
 }
 
@@ -173,7 +180,7 @@ void NodeDivision::settle(Hold& hold, TimeMs now) {
     if (now <= hold.settled) return;
     cpu_.advance(now);
     memory_.advance(now);
-    Weights& mine = weights({of.owner, of.device, of.part, of.state});
+    Weights& mine = weights_.at(Key{of.owner, of.device, of.part, of.state});
     if (hold.gpu != kNoPool) {
         Pool& pool = gpus_[hold.gpu];
         pool.advance(now);
@@ -189,23 +196,17 @@ void NodeDivision::settle(Hold& hold, TimeMs now) {
     hold.settled = now;
 }
 
-NodeDivision::Weights& NodeDivision::weights(const Key& key) {
-    const auto [at, is_new] = found_.emplace(key, all_.size());
-    if (is_new) all_.push_back(Weights{.key = key});
-    return all_[at->second];
-}
-
 void NodeDivision::add_rest() {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
         for (std::size_t state = 0; state < kStates; ++state) {
             const Wide rest = std::exchange(gpus_[i].rest[state], 0);
             if (rest == 0) continue;
-            Weights& nobody = weights({0, devices_[i], 0, static_cast<State>(state)});
+            Weights& nobody = weights_.at(Key{0, devices_[i], 0, static_cast<State>(state)});
             nobody.gpu += rest;
             nobody.gpu_rate = rates_.gpus[i];
         }
     }
-    Weights& nobody = weights({0, 0, 0, State::kFree});
+    Weights& nobody = weights_.at(Key{0, 0, 0, State::kFree});
     for (Wide& rest : cpu_.rest) nobody.cpu += std::exchange(rest, 0);
     for (Wide& rest : memory_.rest) nobody.memory += std::exchange(rest, 0);
 }
@@ -223,16 +224,17 @@ void NodeDivision::write(const Span& span, TimeMs begin, TimeMs end) {
         return static_cast<Micros>((paid * static_cast<Wide>(time - hour) + kHourMs / 2) / kHourMs);
     };
     const Bill bill{hour, span.node, span.price, end - begin, until(end) - until(begin)};
+    const auto& weights = weights_.entries();
     std::vector<Wide> each;
-    each.reserve(all_.size() * 3);
-    for (const Weights& one : all_) {
+    each.reserve(weights.size() * 3);
+    for (const Weights& one : weights) {
         each.push_back(one.gpu * static_cast<Wide>(one.gpu_rate));
         each.push_back(one.cpu * static_cast<Wide>(rates_.cpu));
         each.push_back(one.memory * static_cast<Wide>(rates_.memory));
     }
     const auto parts = largest_remainder(bill.amount, each);
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-        const Weights& one = all_[i];
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const Weights& one = weights[i];
         Row row{hour,         span.node,        one.key.device,   one.key.part,
                 span.model,   span.price,       one.key.owner,    one.key.state,
                 parts[3 * i], parts[3 * i + 1], parts[3 * i + 2], 0,
@@ -242,8 +244,7 @@ void NodeDivision::write(const Span& span, TimeMs begin, TimeMs end) {
         out_.rows.push_back(row);
     }
     out_.bills.push_back(bill);
-    found_.clear();
-    all_.clear();
+    weights_.clear();
 }
 
 }  // namespace aliquot::cost

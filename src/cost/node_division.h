@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cost/index.h"
 #include "cost/row.h"
 #include "cost/share.h"
 
@@ -51,9 +52,7 @@ private:
         NameId part = 0;
         State state = State::kFree;
         friend bool operator==(const Key&, const Key&) = default;
-    };
-    struct KeyHash {
-        std::size_t operator()(const Key& key) const;
+        [[nodiscard]] std::uint64_t hash() const;
     };
     struct Weights {
         Key key;
@@ -72,7 +71,6 @@ private:
     void settle(Hold& hold, TimeMs now);
     void write(const Span& span, TimeMs begin, TimeMs end);
     void add_rest();
-    Weights& weights(const Key& key);
     void advance_pools(TimeMs now);
 
     const std::vector<const Span*>& spans_;
@@ -89,8 +87,7 @@ private:
     Pool cpu_;
     Pool memory_;
     Rates rates_;
-    std::unordered_map<Key, std::size_t, KeyHash> found_;
-    std::vector<Weights> all_;
+    Index<Weights> weights_;  // of this piece of an hour
 };
 
 }  // namespace aliquot::cost

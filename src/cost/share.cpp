@@ -25,6 +25,23 @@ std::uint64_t part_of(std::uint64_t amount, std::uint64_t whole) {
     return static_cast<std::uint64_t>(Wide{std::min(amount, whole)} * kWholeGpu / whole);
 }
 
+/// For a quotient below 2^51. Compilers call a function for 128 bits that finds them one by one: a guess by
+/// floating point is wrong by some units at most, which the remainder tells.
+std::pair<std::uint64_t, Wide> divide(Wide amount, Wide by) {
+    auto quotient =
+        static_cast<std::uint64_t>(static_cast<double>(amount) / static_cast<double>(by));
+    Wide product = by * quotient;
+    while (product > amount) {
+        --quotient;
+        product -= by;
+    }
+    while (amount - product >= by) {
+        ++quotient;
+        product += by;
+    }
+    return {quotient, amount - product};
+}
+
 /// Of the GPU instance that a profile lies in: "3g.20gb" of "1c.3g.20gb". 0: not known.
 std::uint32_t mib_of(const catalog::GpuModel* model, gpu::MigProfileName name) {
     name.compute_slices = name.gpu_slices;
@@ -49,10 +66,11 @@ std::vector<Micros> largest_remainder(Micros total, std::span<const Wide> weight
     remainders.reserve(weights.size());
     Micros given = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-        const Wide exact = static_cast<Wide>(total) * (weights[i] >> shift);
-        parts[i] = static_cast<Micros>(exact / cut_sum);
+        if (weights[i] == 0) continue;
+        const auto [part, rest] = divide(static_cast<Wide>(total) * (weights[i] >> shift), cut_sum);
+        parts[i] = static_cast<Micros>(part);
         given += parts[i];
-        if (exact % cut_sum != 0) remainders.emplace_back(exact % cut_sum, i);
+        if (rest != 0) remainders.emplace_back(rest, i);
     }
     const auto left = static_cast<std::size_t>(total - given);  // fewer than remainders
     const auto larger = [](const auto& a, const auto& b) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/cluster.h"
 
-#include <unistd.h>
-
-#include <array>
-
 #include "base/log.h"
 #include "kube_client/connect.h"
+#include "os/host_name.h"
 
 namespace aliquot::agent {
 namespace {
@@ -15,9 +12,7 @@ constexpr std::chrono::milliseconds kClusterPatience{10'000};
 
 std::string node_name(const Options& options) {
     if (!options.telemetry.node.empty()) return options.telemetry.node;
-    constexpr std::size_t kLongest = 256;
-    std::array<char, kLongest> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+    return os::host_name();
 }
 
 }  // namespace

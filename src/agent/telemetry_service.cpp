@@ -8,6 +8,7 @@
 #include "agent/paths.h"
 #include "base/log.h"
 #include "exposition/render.h"
+#include "os/host_name.h"
 #include "telemetry/json.h"
 
 namespace aliquot::agent {
@@ -16,19 +17,13 @@ namespace {
 constexpr std::chrono::seconds kSilence{30};  // of the sampler, before /health says so
 constexpr std::chrono::seconds kBetweenCounterLooks{1};
 
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-    return name.data();
-}
-
 constexpr std::size_t kMostCounters = 16U << 20U;
 constexpr std::uint32_t kCountersMode = 0600;
 
 telemetry::SamplerOptions sampler_options(const TelemetryOptions& options) {
     return {.interval = options.interval,
             .deadline = std::max(options.interval * 4 / 5, std::chrono::milliseconds(50)),
-            .node = options.node.empty() ? host_name() : options.node,
+            .node = options.node.empty() ? os::host_name("localhost") : options.node,
             .price_per_gpu_hour = options.price_per_gpu_hour};
 }
 

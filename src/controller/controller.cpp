@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include "http/server.h"
 #include "kube_client/election.h"
 #include "kube_client/informer.h"
+#include "os/host_name.h"
 
 namespace aliquot::controller {
 namespace {
@@ -34,9 +34,7 @@ constexpr milliseconds kUntilShown{1'200};
 
 std::string identity_of(const Options& options) {
     if (!options.identity.empty()) return options.identity;
-    std::array<char, 65> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    return kube_client::unique_identity(host.data());
+    return kube_client::unique_identity(os::host_name());
 }
 
 RotationOptions care_of(const Options& options) {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/host/top_driver.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -12,6 +9,7 @@
 #include "nvml/driver.h"
 #include "nvml/meters.h"
 #include "os/clock.h"
+#include "os/host_name.h"
 #include "os/root.h"
 #include "pods/census.h"
 #include "telemetry/json.h"
@@ -24,12 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kFirstLook{1000};
 constexpr std::chrono::milliseconds kBetweenLists{5000};
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "node";
-    return name.data();
-}
 
 class DriverSource final : public TopSource {
 public:
@@ -46,7 +38,7 @@ public:
         if (auto listed = list(); !listed) return listed;
         sampler_ = std::make_unique<telemetry::Sampler>(
             clock_, telemetry::Sampler::Sources{*meters_, census_, [this] { return observed_; }},
-            telemetry::SamplerOptions{.node = host_name()});
+            telemetry::SamplerOptions{.node = os::host_name("node")});
         return Done{};
     }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/serve_costs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 
@@ -12,6 +9,7 @@
 #include "cost/price.h"
 #include "cost/share.h"
 #include "nvml/meters.h"
+#include "os/host_name.h"
 #include "os/root.h"
 #include "telemetry/busy.h"
 
@@ -146,12 +144,6 @@ private:
     Steady::time_point at_;
 };
 
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-    return name.data();
-}
-
 }  // namespace
 
 void tell_parents(const gpu::Inventory& inventory, std::vector<job_server::Device>& devices) {
@@ -177,7 +169,7 @@ Result<std::unique_ptr<job_server::Costs>> serve_costs(const CostWords& words,
     job_server::CostsOptions options;
     options.where = words.store.empty() ? (fs::path(state) / "cost.sqlite").native() : words.store;
     options.prices = *std::move(prices);
-    options.machine = {.name = host_name(),
+    options.machine = {.name = os::host_name("localhost"),
                        .type = words.type.empty() ? job_server::machine_type() : words.type,
                        .spot = words.spot};
     options.devices = std::move(devices);

@@ -18,7 +18,8 @@ constexpr const char* kTitle = "aliquot up";
 Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
                                               const std::string& web_config,
                                               const std::string& agent,
-                                              std::vector<page::Remark> remarks) {
+                                              std::vector<page::Remark> remarks,
+                                              page::Checkup checkup) {
     http::Access access;
     if (!web_config.empty()) {
         auto read = http::read_access(web_config);
@@ -34,11 +35,12 @@ Result<std::unique_ptr<UpPage>> UpPage::serve(const std::string& address,
     std::unique_ptr<UpPage> made(new UpPage());
     made->remarks_ = std::move(remarks);
     const auto live = std::make_shared<page::Live>(
-        [source, page = made.get()] {
+        [source, page = made.get(), checkup = std::make_shared<page::Checkup>(std::move(checkup))] {
             page::Sight sight;
             sight.cluster = source->poll({}).cluster;
             sight.pods = page->pods();
             sight.remarks = page->remarks_;
+            checkup->add_to(sight);
             return sight;
         },
         page::LiveOptions{.title = kTitle, .views = "[]"});

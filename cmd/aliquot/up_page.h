@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "http/server.h"
+#include "page/checkup.h"
 #include "page/live.h"
 #include "sim/cluster/snapshot.h"
 
@@ -20,11 +21,13 @@ public:
     /// web_config   TLS and passwords; empty: none
     /// agent        the agent's unix socket, a host path
     /// remarks      what lint says of what is run
+    /// checkup      what doctor says of the node
     /// errors       kInvalidInput, kConflict, kPermission: others could reach it, and it has no password
     static Result<std::unique_ptr<UpPage>> serve(const std::string& address,
                                                  const std::string& web_config,
                                                  const std::string& agent,
-                                                 std::vector<page::Remark> remarks);
+                                                 std::vector<page::Remark> remarks,
+                                                 page::Checkup checkup);
 
     /// What is shown from now on.
     void note(const sim::cluster::Snapshot& snapshot);

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <ostream>
 
 #include "base/log.h"
 #include "cmd/aliquot/up_page.h"
 #include "findings/finding.h"
+#include "os/host_name.h"
 #include "sharing/config.h"
 #include "sim/cluster/agent_run.h"
 #include "sim/cluster/cluster.h"
@@ -64,9 +64,7 @@ int exit_code_for(const Error& error) {
 }
 
 std::string node_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-    std::string text = name.data();
+    std::string text = os::host_name("localhost");
     std::ranges::transform(text, text.begin(), [](char c) {
         return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
@@ -253,6 +251,13 @@ private:
         return started ? true : fail(started.error());
     }
 
+    /// The node's, as `aliquot doctor` in a shell of it would.
+    [[nodiscard]] page::Checkup::Examine examination() const {
+        doctor::LiveOptions node{.program = (context_.program_directory / "aliquot").native()};
+        if (!host_->node_directory().empty()) node.root = host_->node_directory();
+        return page::examination_of(std::move(node));
+    }
+
     bool start_page() {
         if (options_.page == "off") return true;
         std::vector<std::string> files;
@@ -262,7 +267,7 @@ private:
         if (!options_.config_file.empty()) files.push_back(options_.config_file);
         auto page = UpPage::serve(options_.page, options_.page_web_config,
                                   host_->root().resolve("/run/aliquot/agent.sock").native(),
-                                  lint_remarks(files));
+                                  lint_remarks(files), page::Checkup(examination()));
         if (!page) return fail(std::move(page).error().during("--page"));
         page_ = *std::move(page);
         view_.say("page at " + page_->url());

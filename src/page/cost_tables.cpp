@@ -89,23 +89,10 @@ std::vector<Table> cost_tables(const cost::Report& report, const std::string& cu
     return {std::move(costs), std::move(steps)};
 }
 
-void CostLook::hear(const Result<cost::Report>& report) {
-    problem_ = report ? std::string() : report.error().message;
-    if (report) tables_ = cost_tables(*report, currency_);
-}
-
 void CostLook::add_to(Sight& sight, Steady now) {
-    if (!ask_) return;
-    if (!answer_.valid() && (!asked_ || now - *asked_ >= kAgain)) {
-        asked_ = now;
-        try {
-            answer_ = std::async(std::launch::async, ask_);
-        } catch (const std::system_error& why) {  // no room for a thread
-            hear(Error{ErrorCode::kUnavailable, why.what()});
-        }
-    }
-    if (answer_.valid() && answer_.wait_for(kPatience) == std::future_status::ready) {
-        hear(answer_.get());
+    if (const auto heard = report_.hear(now)) {
+        problem_ = *heard ? std::string() : heard->error().message;
+        if (*heard) tables_ = cost_tables(**heard, currency_);
     }
     if (!problem_.empty()) sight.remarks.push_back({"warning", "costs", problem_, ""});
     sight.more.insert(sight.more.end(), tables_.begin(), tables_.end());

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <future>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "cost/report.h"
 #include "cost_store/accounts.h"
 #include "page/node_tables.h"
+#include "page/recurring.h"
 #include "page/table.h"
 
 namespace aliquot::page {
@@ -24,30 +21,23 @@ inline constexpr std::size_t kMostCostLines = 500;
 /// currency   "USD"
 std::vector<Table> cost_tables(const cost::Report& report, const std::string& currency);
 
-/// The costs of a page, asked for again when a minute has passed, by a thread of their own: a store may take longer than a
-/// look may, or be away. A look waits for it kPatience and then goes on with what is known. Its end waits for a question
-/// that is under way. Not thread-safe.
+/// The costs of a page, asked for again when a minute has passed. Not thread-safe.
 class CostLook {
 public:
-    using Ask = std::function<Result<cost::Report>()>;
+    using Ask = Recurring<cost::Report>::Ask;
     using Steady = std::chrono::steady_clock::time_point;
     static constexpr std::chrono::seconds kAgain{60};
-    static constexpr std::chrono::milliseconds kPatience{100};
 
     /// ask   called by another thread, one call at a time; empty: nobody keeps costs
     CostLook(Ask ask, std::string currency)
-        : ask_(std::move(ask)), currency_(std::move(currency)) {}
+        : report_(std::move(ask), kAgain), currency_(std::move(currency)) {}
 
     /// Adds the tables; a remark where the store cannot be asked, and then what it said last.
     void add_to(Sight& sight, Steady now = std::chrono::steady_clock::now());
 
 private:
-    void hear(const Result<cost::Report>& report);
-
-    Ask ask_;
+    Recurring<cost::Report> report_;
     std::string currency_;
-    std::optional<Steady> asked_;
-    std::future<Result<cost::Report>> answer_;  // without state: nothing is asked
     std::string problem_;
     std::vector<Table> tables_;
 };

@@ -264,7 +264,9 @@ void serve(Context& context, const ServeOptions& words) {
     auto* const accounts = *costs == nullptr ? nullptr : &(*costs)->accounts();
     ServedPage page;
     if (words.page != "off") {
+        const std::string program = (context.program_directory / "aliquot").native();
         auto served = serve_jobs_page(**keeper, words.page, words.page_web_config,
+                                      page::Checkup(page::examination_of({.program = program})),
                                       page::look_at(accounts, cost::By::kUser));
         if (!served) {
             const Error error = std::move(served).error().during("--page");

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/serve_page.h"
 
-#include <unistd.h>
-
-#include <array>
-
 #include "base/text.h"
 #include "http/access.h"
 #include "jobs/state.h"
+#include "os/host_name.h"
 #include "page/site.h"
 
 namespace aliquot::cli {
@@ -15,12 +12,6 @@ namespace {
 
 using job_server::Keeper;
 using job_server::Record;
-
-std::string machine_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "this machine";
-    return name.data();
-}
 
 std::optional<std::uint64_t> ms(job_server::TimeMs at) {
     if (at <= 0) return std::nullopt;
@@ -80,7 +71,8 @@ page::Table jobs_table(Keeper& keeper) {
 }  // namespace
 
 Result<ServedPage> serve_jobs_page(Keeper& keeper, const std::string& address,
-                                   const std::string& web_config, page::CostLook costs) {
+                                   const std::string& web_config, page::Checkup checkup,
+                                   page::CostLook costs) {
     http::Access access;
     if (!web_config.empty()) {
         auto read = http::read_access(web_config);
@@ -91,13 +83,16 @@ Result<ServedPage> serve_jobs_page(Keeper& keeper, const std::string& address,
     if (!reach) return reach.error();
     const bool tls = access.tls.has_value();
     const auto live = std::make_shared<page::Live>(
-        [&keeper, costs = std::make_shared<page::CostLook>(std::move(costs))] {
+        [&keeper, costs = std::make_shared<page::CostLook>(std::move(costs)),
+         checkup = std::make_shared<page::Checkup>(std::move(checkup))] {
             page::Sight sight;
             sight.more.push_back(jobs_table(keeper));
             costs->add_to(sight);
+            checkup->add_to(sight);
             return sight;
         },
-        page::LiveOptions{.title = "Jobs of " + machine_name(), .views = R"(["jobs","cost"])"});
+        page::LiveOptions{.title = "Jobs of " + os::host_name("this machine"),
+                          .views = R"(["jobs","cost","findings"])"});
     auto server = http::Server::listen({.address = address, .access = std::move(access)},
                                        page::Site(live, "/", *reach));
     if (!server) return std::move(server).error();

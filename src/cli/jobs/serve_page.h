@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "http/server.h"
 #include "job_server/keeper.h"
+#include "page/checkup.h"
 #include "page/cost_tables.h"
 
 namespace aliquot::cli {
@@ -19,9 +20,11 @@ struct ServedPage {
 
 /// keeper       outlives the page
 /// web_config   TLS and passwords; empty: none
+/// checkup      what doctor says of this machine; asked by the page's thread
 /// costs        by user, of the days that are shown; asked by the page's thread
 /// errors       kInvalidInput, kConflict, kPermission: others could reach it, and it has no password
 Result<ServedPage> serve_jobs_page(job_server::Keeper& keeper, const std::string& address,
-                                   const std::string& web_config, page::CostLook costs = {{}, {}});
+                                   const std::string& web_config, page::Checkup checkup,
+                                   page::CostLook costs = {{}, {}});
 
 }  // namespace aliquot::cli

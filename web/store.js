@@ -158,10 +158,17 @@ export class Store {
     }
   }
 
+  // What early.js has asked for already: the first time, and for who needs no token.
+  async #asked(path) {
+    const early = globalThis.aliquotEarly;
+    globalThis.aliquotEarly = null;
+    return path === "snapshot.json" && !this.token ? early : null;
+  }
+
   async ask(path, signal) {
     const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
     if (this.only) path += `${path.includes("?") ? "&" : "?"}namespace=${encodeURIComponent(this.only)}`;
-    const answer = await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" });
+    const answer = (await this.#asked(path)) ?? (await fetch(path, { headers, signal, credentials: "same-origin", cache: "no-store" }));
     if (this.only && answer.status === 400 && path.startsWith("snapshot.json")) {
       this.needsToken = true; // no such name
       throw new Error(await answer.text());

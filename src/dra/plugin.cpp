@@ -40,9 +40,12 @@ std::string short_hash(std::string_view text) {
 class Socket {
 public:
     /// changed   called with a server that has begun, with nullptr before it ends; may be empty
-    Socket(std::filesystem::path path, std::vector<rpc::Method> methods,
+    Socket(std::filesystem::path path, kubelet::Making making, std::vector<rpc::Method> methods,
            std::function<void(rpc::Server*)> changed = {})
-        : path_(std::move(path)), methods_(std::move(methods)), changed_(std::move(changed)) {}
+        : path_(std::move(path)),
+          making_(making),
+          methods_(std::move(methods)),
+          changed_(std::move(changed)) {}
     ~Socket() { close(); }
     Socket(const Socket&) = delete;
     Socket& operator=(const Socket&) = delete;
@@ -88,8 +91,8 @@ public:
 private:
     void open() {
         auto server = rpc::Server::start(methods_);
-        auto listener =
-            server ? kubelet::Listener::open(path_) : Result<kubelet::Listener>(server.error());
+        auto listener = server ? kubelet::Listener::open(path_, making_)
+                               : Result<kubelet::Listener>(server.error());
         if (!listener) {
             if (complained_ != listener.error().message) {
                 log::warning("dra.no_socket",
@@ -105,6 +108,7 @@ private:
     }
 
     const std::filesystem::path path_;
+    const kubelet::Making making_;
     const std::vector<rpc::Method> methods_;
     const std::function<void(rpc::Server*)> changed_;
     std::optional<kubelet::Listener> listener_;
@@ -134,9 +138,10 @@ public:
     Implementation(const os::Root& root, PluginPaths paths, Keeper& keeper)
         : root_(root),
           paths_(std::move(paths)),
-          service_(root.resolve(paths_.service_socket()), plugin_methods(keeper, health_),
+          service_(root.resolve(paths_.service_socket()), kubelet::Making::kRenamed,
+                   plugin_methods(keeper, health_),
                    [this](rpc::Server* server) { connect_health(server); }),
-          registration_(root.resolve(paths_.registration_socket()),
+          registration_(root.resolve(paths_.registration_socket()), kubelet::Making::kInPlace,
                         registration_methods(root.resolve(paths_.service_socket()).native(),
                                              [this](const std::string& error) { note(error); })) {}
 

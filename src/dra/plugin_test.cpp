@@ -4,13 +4,18 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstring>
 #include <thread>
 
 #include "api/kubelet/dra.grpc.pb.h"
 #include "api/kubelet/dra_health.grpc.pb.h"
 #include "api/kubelet/dra_v1beta1.grpc.pb.h"
 #include "api/kubelet/pluginregistration.grpc.pb.h"
+#include "base/descriptor.h"
 #include "dra/test_claims.h"
 #include "os/temporary_directory.h"
 
@@ -143,6 +148,25 @@ TEST_F(DraPlugin, MakesItsSocketsAgainAndTakesThemWithIt) {
     plugin.reset();
     EXPECT_FALSE(std::filesystem::exists(registration));
     EXPECT_FALSE(std::filesystem::exists(service));
+}
+
+/// kubelet logs an error for every name in plugins_registry that has gone when it looks.
+TEST_F(DraPlugin, ComesToTheRegistryUnderItsOwnNameOnly) {
+    const auto registry = node.root.resolve("/r");
+    const Descriptor watcher(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    ASSERT_GE(::inotify_add_watch(watcher.get(), registry.c_str(), IN_CREATE | IN_MOVED_TO), 0);
+    const auto registration = registry / "gpu.aliquot.dev-reg.sock";
+    std::filesystem::remove(registration);
+    for (int i = 0; i < 500 && !std::filesystem::exists(registration); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    alignas(inotify_event) std::array<char, 4096> buffer{};
+    const auto bytes = ::read(watcher.get(), buffer.data(), buffer.size());
+    inotify_event event{};
+    ASSERT_GT(bytes, static_cast<ssize_t>(sizeof event));
+    std::memcpy(&event, buffer.data(), sizeof event);
+    EXPECT_STREQ(buffer.data() + sizeof event, "gpu.aliquot.dev-reg.sock");
+    EXPECT_EQ(static_cast<std::size_t>(bytes), sizeof event + event.len) << "one name";
 }
 
 TEST(DraPluginPaths, FitASocketAddress) {

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const std::filesystem::path& pa
                                                  ServiceEvents& events,
                                                  std::span<const grant::Device> devices,
                                                  std::function<void()> on_stream) {
-    auto listener = Listener::open(path);
+    const bool watched = options.registration == Registration::kRegistry;
+    auto listener = Listener::open(path, watched ? Making::kInPlace : Making::kRenamed);
     if (!listener) return std::move(listener).error();
     auto streams = Streams::make(std::move(on_stream));
     streams->set(devices);

@@ -65,15 +65,20 @@ const sockaddr* generic(const sockaddr_un& address) {
 }
 
 /// Binds, listens and gives the socket its name. errno when it fails.
-int place_socket(const Descriptor& socket, const Address& temporary,
-                 const std::filesystem::path& temporary_path, const std::filesystem::path& path) {
-    ::unlink(temporary_path.c_str());  // left by a predecessor that was killed
-    if (::bind(socket.get(), generic(temporary.socket), sizeof(temporary.socket)) != 0)
+/// bound_path   under which it is bound: `path`, or a temporary one beside it
+int place_socket(const Descriptor& socket, const Address& bound,
+                 const std::filesystem::path& bound_path, const std::filesystem::path& path) {
+    ::unlink(bound_path.c_str());  // left by a predecessor that was killed
+    // Linux makes the file with the mode that the socket has.
+    if (::fchmod(socket.get(), kMode) != 0 ||
+        ::bind(socket.get(), generic(bound.socket), sizeof(bound.socket)) != 0) {
         return errno;
-    if (::listen(socket.get(), kBacklog) != 0 || ::chmod(temporary_path.c_str(), kMode) != 0 ||
-        ::rename(temporary_path.c_str(), path.c_str()) != 0) {
+    }
+    const bool stays = bound_path == path;
+    if (::listen(socket.get(), kBacklog) != 0 ||
+        (!stays && ::rename(bound_path.c_str(), path.c_str()) != 0)) {
         const int number = errno;
-        ::unlink(temporary_path.c_str());
+        ::unlink(bound_path.c_str());
         return number;
     }
     return 0;
@@ -81,21 +86,22 @@ int place_socket(const Descriptor& socket, const Address& temporary,
 
 }  // namespace
 
-Result<Listener> Listener::open(const std::filesystem::path& path) {
+Result<Listener> Listener::open(const std::filesystem::path& path, Making making) {
     struct stat found {};
     if (::lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode))
         return Error{ErrorCode::kConflict,
                      path.native() + ": is there and is no socket; move it away"};
-    // The leading dot keeps kubelet's plugin watcher from looking at it.
-    const auto temporary_path = path.parent_path() / ("." + path.filename().native() + ".new");
-    auto temporary = address_of(temporary_path);
-    if (!temporary) return std::move(temporary).error();
+    const auto bound_path = making == Making::kInPlace
+                                ? path
+                                : path.parent_path() / ("." + path.filename().native() + ".new");
+    auto bound = address_of(bound_path);
+    if (!bound) return std::move(bound).error();
 
     int number = 0;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         auto socket = make_socket();
         if (!socket) return std::move(socket).error();
-        number = place_socket(*socket, *temporary, temporary_path, path);
+        number = place_socket(*socket, *bound, bound_path, path);
         if (number == 0 && ::lstat(path.c_str(), &found) == 0)
             return Listener(path, *std::move(socket), found.st_dev, found.st_ino);
         if (number != 0 && number != ENOENT && number != EADDRINUSE) break;

@@ -10,14 +10,23 @@
 
 namespace aliquot::kubelet {
 
-/// A listening unix socket at a path, made so that nobody ever meets a path that does not answer:
-/// bound under a temporary name, listening, then renamed over whatever socket a predecessor left.
-/// The kernel's limit of 107 bytes holds for the name only, not for the path. Not thread-safe.
+/// How a socket comes to its path.
+enum class Making : std::uint8_t {
+    /// Bound under a temporary name, listening, then renamed over whatever socket a predecessor left: nobody ever meets
+    /// a path that does not answer.
+    kRenamed,
+    /// Bound where it stays, and listening a moment later. In plugins_registry: kubelet looks at every name that comes
+    /// there, and logs an error for one that has gone again. It connects later, and tries again.
+    kInPlace,
+};
+
+/// A listening unix socket at a path. The kernel's limit of 107 bytes holds for the name only, not for the path. Not thread-safe.
 class Listener {
 public:
     /// errors   kNotFound: no such directory; kPermission; kInvalidInput: the name is too long;
     ///          kConflict: at `path` is something that is not a socket
-    static Result<Listener> open(const std::filesystem::path& path);
+    static Result<Listener> open(const std::filesystem::path& path,
+                                 Making making = Making::kRenamed);
 
     Listener(Listener&&) = default;
     Listener& operator=(Listener&&) = delete;

@@ -2,9 +2,16 @@
 #include "kubelet/unix_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
 
 #include "kubelet/back_off.h"
 #include "os/temporary_directory.h"
@@ -35,6 +42,45 @@ TEST(Listener, LeavesNothingElseInTheDirectory) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(temporary.path()), {}), 1);
     std::filesystem::remove(temporary.path() / "a.sock");
     EXPECT_EQ(listener->place(), Listener::Place::kGone);
+}
+
+/// The names that come into a directory, as kubelet's plugin watcher sees them.
+std::set<std::string> names_that_come(const std::filesystem::path& directory,
+                                      const std::function<void()>& act) {
+    const Descriptor watcher(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    EXPECT_GE(::inotify_add_watch(watcher.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO), 0);
+    act();
+    std::set<std::string> names;
+    alignas(inotify_event) std::array<char, 4096> buffer{};
+    for (;;) {
+        const auto bytes = ::read(watcher.get(), buffer.data(), buffer.size());
+        if (bytes <= 0) return names;
+        for (std::size_t at = 0; at < static_cast<std::size_t>(bytes);) {
+            inotify_event event{};
+            std::memcpy(&event, buffer.data() + at, sizeof event);
+            names.insert(buffer.data() + at + sizeof event);
+            at += sizeof event + event.len;
+        }
+    }
+}
+
+TEST(Listener, InPlaceIsMetUnderNoOtherName) {
+    const os::TemporaryDirectory temporary;
+    const auto path = temporary.path() / "a-reg.sock";
+    std::optional<Result<Listener>> first;
+    std::optional<Result<Listener>> second;
+    EXPECT_EQ(names_that_come(temporary.path(),
+                              [&] {
+                                  first.emplace(Listener::open(path, Making::kInPlace));
+                                  second.emplace(Listener::open(path, Making::kInPlace));
+                              }),
+              std::set<std::string>{"a-reg.sock"});
+    ASSERT_TRUE(*first && *second);
+    EXPECT_EQ((*first)->place(), Listener::Place::kTaken);
+    EXPECT_EQ((*second)->place(), Listener::Place::kOurs);
+    EXPECT_TRUE(connect_unix(path));
+    EXPECT_EQ(std::filesystem::status(path).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
 TEST(Listener, AcceptsWhatWaitsAndSaysWhenNobodyDoes) {

@@ -12,6 +12,27 @@ Error not_now(std::string message) { return {ErrorCode::kUnavailable, std::move(
 
 }  // namespace
 
+Result<Done> ClaimDrivers::start() {
+    const auto text = root_.read(checkpoint_);
+    if (!text && text.error().code == ErrorCode::kNotFound) return Done{};
+    if (!text) return text.error();
+    auto claims = parse_claim_checkpoint(*text);
+    if (!claims) return std::move(claims).error();
+    const std::lock_guard lock(guard_);
+    claims_.clear();
+    for (ClaimEntry& claim : *claims) {
+        const std::string uid = claim.reference.uid;
+        claims_[uid] = {std::move(claim)};
+    }
+    return Done{};
+}
+
+Result<Done> ClaimDrivers::write() const {
+    std::vector<ClaimEntry> entries;
+    for (const auto& [uid, claim] : claims_) entries.push_back(claim);
+    return root_.write_atomically(checkpoint_, to_json(entries), 0600);
+}
+
 Result<Done> ClaimDrivers::validate(const std::string& driver,
                                     const std::vector<std::string>& versions) {
     if (versions.empty()) return not_now("empty list for supported versions");
@@ -89,7 +110,7 @@ Result<Done> ClaimDrivers::note(const std::string& pod, const std::vector<ClaimR
         claim.reference = reference;
         claim.pods.insert(pod);
     }
-    return Done{};
+    return write();  // before any driver is called
 }
 
 Result<std::vector<PreparedDevice>> ClaimDrivers::prepare(
@@ -117,6 +138,7 @@ Result<std::vector<PreparedDevice>> ClaimDrivers::prepare(
             devices.insert(devices.end(), of_driver.begin(), of_driver.end());
         }
     }
+    if (auto written = write(); !written) return std::move(written).error();
     return devices;
 }
 
@@ -175,7 +197,7 @@ Result<Done> ClaimDrivers::unprepare(const std::string& pod) {
     const std::lock_guard lock(guard_);
     for (const std::string& uid : ended) claims_.erase(uid);
     uses_.erase(pod);
-    return Done{};
+    return write();
 }
 
 void ClaimDrivers::use(const std::string& pod, Uses uses) {

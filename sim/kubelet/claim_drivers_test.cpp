@@ -9,6 +9,7 @@
 #include "api/kubelet/pluginregistration.grpc.pb.h"
 #include "os/root.h"
 #include "os/temporary_directory.h"
+#include "pods/claim_state.h"
 #include "sim/kubelet/kubelet.h"
 
 namespace aliquot::sim {
@@ -134,6 +135,34 @@ TEST_F(ClaimDriversTest, AfterARestartOfKubeletTheDriverIsAskedAgain) {
     ASSERT_TRUE(wait_for_driver());
     ASSERT_TRUE(kubelet.prepare_claims("pod-1", {claim("a")}));
     EXPECT_EQ(driver.prepares, 2);
+}
+
+TEST_F(ClaimDriversTest, WhatIsHeldIsWrittenDownAndSurvivesKubelet) {
+    const auto holds = [&] {
+        const auto read = pods::read_claim_state(root);
+        EXPECT_TRUE(read) << read.error().message;
+        return read ? *read : std::vector<pods::ClaimHold>();
+    };
+    EXPECT_FALSE(kubelet.prepare_claims("pod-1", {claim("a")})) << "no driver yet";
+    const pods::ClaimHold begun{.claim = "default/a", .driver = "small.example.com", .ids = {}};
+    EXPECT_EQ(holds(), std::vector{begun}) << "before the driver is called";
+    SmallDriver driver(root, "v1.DRAPlugin");
+    ASSERT_TRUE(wait_for_driver());
+    ASSERT_TRUE(kubelet.prepare_claims("pod-1", {claim("a")}));
+    const pods::ClaimHold held{
+        .claim = "default/a", .driver = "small.example.com", .ids = {"uid-a-0"}};
+    EXPECT_EQ(holds(), std::vector{held});
+    kubelet.kill();
+    EXPECT_EQ(holds(), std::vector{held});
+    Kubelet next(root, {.reconcile_interval = 20ms});
+    ASSERT_TRUE(next.start());
+    for (int i = 0; i < 500 && next.claim_drivers().empty(); ++i) std::this_thread::sleep_for(10ms);
+    ASSERT_TRUE(next.unprepare_claims("pod-1"));
+    EXPECT_EQ(driver.unprepares, 1);
+    EXPECT_TRUE(holds().empty());
+    next.stop();
+    ASSERT_TRUE(root.write_atomically(pods::kClaimState, "torn"));
+    EXPECT_FALSE(next.start());
 }
 
 TEST_F(ClaimDriversTest, ErrorsHaveKubeletsWords) {

@@ -26,11 +26,12 @@ public:
         : root_(root),
           options_(std::move(options)),
           devices(root_, options_),
-          claims(options_.claim_timeout) {}
+          claims(root_, options_.claim_state, options_.claim_timeout) {}
 
     Result<Done> start() {
         const std::lock_guard lock(mutex_);
         if (registration_) return Done{};
+        if (auto read = claims.start(); !read) return read;
         if (auto ready = devices.start(); !ready) return ready;
         if (auto listening = listen(); !listening) {
             end();

@@ -21,6 +21,7 @@ namespace aliquot::sim {
 struct KubeletOptions {
     std::string plugin_directory = "/var/lib/kubelet/device-plugins";  // beneath the root
     std::string plugins_registry = "/var/lib/kubelet/plugins_registry";
+    std::string claim_state = "/var/lib/kubelet/dra_manager_state";
     std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
     std::chrono::milliseconds dial_timeout{10'000};  // dial-back inside Register
     std::chrono::milliseconds stop_grace{5 * 60 *

@@ -15,7 +15,7 @@
 namespace aliquot::sim {
 namespace {
 
-using Devices = google::protobuf::RepeatedPtrField<v1::ContainerDevices>;
+using DeviceMessages = google::protobuf::RepeatedPtrField<v1::ContainerDevices>;
 
 /// A token bucket that starts full.
 class Bucket {
@@ -41,7 +41,7 @@ private:
     std::chrono::steady_clock::time_point filled_ = std::chrono::steady_clock::now();
 };
 
-v1::ContainerDevices& add(const HeldDevice& device, Devices& to) {
+v1::ContainerDevices& add(const HeldDevice& device, DeviceMessages& to) {
     auto& entry = *to.Add();
     entry.set_resource_name(device.resource);
     entry.add_device_ids(device.id);
@@ -123,7 +123,7 @@ private:
         }
     }
 
-    void fill(std::vector<HeldDevice> devices, Devices& to) {
+    void fill(std::vector<HeldDevice> devices, DeviceMessages& to) {
         shuffle(devices);
         for (const auto& device : devices) {
             if (device.numa_nodes.empty()) add(device, to);

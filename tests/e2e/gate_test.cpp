@@ -9,6 +9,7 @@
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
 #include "sim/apiserver/api_server.h"
+#include "sim/kubelet/claim_checkpoint.h"
 
 namespace aliquot {
 namespace {
@@ -111,19 +112,18 @@ TEST_F(NodeGateProgram, LeavesAGpuAloneThatAPodHas) {
 TEST_F(NodeGateProgram, LeavesAGpuAloneThatAClaimHasAlsoWhileKubeletIsAway) {
     ASSERT_EQ(uuids_.size(), 2U);
     ASSERT_EQ(run({"sim", "fault", "xid", "48", "--gpu", "1", "--state", state_}), 0) << said();
-    const Json devices = {{{"PoolName", "gpu-1"},
-                           {"DeviceName", "gpu-1"},
-                           {"CDIDeviceIDs", {"k8s.gpu.aliquot.dev/claim=u1-0.all." + uuids_[1]}}}};
-    const Json claim = {{"ClaimUID", "u1"},
-                        {"ClaimName", "train-gpu"},
-                        {"Namespace", "ai"},
-                        {"PodUIDs", {{"p1", Json::object()}}},
-                        {"DriverState", {{"gpu.aliquot.dev", {{"Devices", devices}}}}}};
-    const Json data = {{"kind", "DRACheckpoint"},
-                       {"apiVersion", "checkpoint.dra.kubelet.k8s.io/v1"},
-                       {"ClaimInfoStateList", Json::array({claim})}};
+    const sim::ClaimEntry claim{
+        .reference = {"ai", "train-gpu", "u1", {"gpu.aliquot.dev"}},
+        .pods = {"p1"},
+        .devices = {{"gpu.aliquot.dev",
+                     {{.claim_uid = "u1",
+                       .driver = "gpu.aliquot.dev",
+                       .requests = {"gpu"},
+                       .pool = "gpu-1",
+                       .device = "gpu-1",
+                       .cdi_devices = {"k8s.gpu.aliquot.dev/claim=u1-0.all." + uuids_[1]}}}}}};
     const auto file = std::filesystem::path(state_) / "var/lib/kubelet/dra_manager_state";
-    std::ofstream(file) << Json{{"Data", data.dump()}, {"Checksum", 1}}.dump();
+    std::ofstream(file) << sim::to_json({claim});
     EXPECT_EQ(watch(), 0) << said();
     EXPECT_EQ(taints(), Keys{"nvidia.com/gpu"});
     std::ofstream(file) << "torn";

@@ -95,7 +95,8 @@ public:
     int serve(const gpu::XidPolicy& policy) {
         DeferredDriver driver(root_, driver_options());
         kubelet::PodResources pods(root_, options_.kubelet.pod_resources_socket);
-        MigRestore restore(root_, clock_, driver, pods, options_.state_directory + "/mig");
+        MigRestore restore(root_, clock_, driver, pods, options_.state_directory + "/mig",
+                           {.cdi = options_.cdi_directory});
         restore.attempt();  // before anybody looks and offers
         Observer observer(driver, clock_, policy,
                           {.probe_interval = options_.probe_interval,

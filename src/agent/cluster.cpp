@@ -59,7 +59,8 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
         MigRequests::Options{.state_directory = options.state_directory + "/mig",
                              .rules = {.drain = options.cluster.drain,
                                        .drain_timeout = options.cluster.drain_timeout},
-                             .settle = options.probe_interval});
+                             .settle = options.probe_interval,
+                             .claims = {.cdi = options.cdi_directory}});
 }
 
 }  // namespace aliquot::agent

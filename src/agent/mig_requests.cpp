@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/region_holder.h"
 #include "base/log.h"
 #include "gpu/replica_id.h"
 #include "mig/board.h"
@@ -122,6 +123,15 @@ std::vector<std::string> pods_in_the_way(const mig::ApplyReport& report,
         if (holds) pods.insert(holder.pod_namespace + "/" + holder.pod);
     }
     return {pods.begin(), pods.end()};
+}
+
+Result<std::set<std::string>> held_devices(const os::Root& root, const dra::NotePlaces& claims,
+                                           const std::vector<kubelet::Holder>& holders) {
+    dra::HeldDevices held;
+    held.take_notes(root, claims);
+    for (const kubelet::Holder& holder : holders) held.take(holder);
+    if (!held.problem().empty()) return Error{ErrorCode::kUnavailable, held.problem()};
+    return held.uuids();
 }
 
 MigRequests::MigRequests(const os::Root& root, os::Clock& clock, Sources sources, Options options)
@@ -305,11 +315,11 @@ Result<mig::ApplyReport> MigRequests::apply(Run run) {
         return Error{ErrorCode::kUnavailable,
                      "kubelet does not say which pods hold GPUs: " + holders.error().message};
     }
-    holders_ = *std::move(holders);
-    mig::ApplyOptions options{.limit = kApplyLimit, .dry_run = run == Run::kDry};
-    for (const kubelet::Holder& holder : holders_) {
-        for (const std::string& id : holder.ids) options.held.emplace(gpu::device_of(id));
-    }
+    auto held = held_devices(root_, options_.claims, *holders);
+    if (!held) return held.error();
+    mig::ApplyOptions options{
+        .limit = kApplyLimit, .dry_run = run == Run::kDry, .held = *std::move(held)};
+    holders_ = *by_devices(std::move(holders));
     for (const gpu::Uuid& device : withheld_) {
         if (just_granted(device)) options.held.insert(device.text);
     }

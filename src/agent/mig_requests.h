@@ -14,6 +14,7 @@
 #include "agent/node_sync.h"
 #include "agent/observer.h"
 #include "base/latest.h"
+#include "dra/held_devices.h"
 #include "kubelet/pod_resources.h"
 #include "mig/apply.h"
 #include "mig/config.h"
@@ -49,6 +50,7 @@ public:
         /// Until kubelet surely lists the pod of a grant, and until one that does not tell what it
         /// may give away surely has heard what it may not.
         std::chrono::milliseconds settle{2000};
+        dra::NotePlaces claims{};  // where claims that are prepared are noted
     };
 
     /// root, clock and sources   must outlive this
@@ -80,7 +82,7 @@ private:
     MigSpec asked_;
     std::vector<mig::GpuSpec> specs_;       // for it
     gpu::Inventory inventory_;              // when it was asked
-    std::vector<kubelet::Holder> holders_;  // of the last look
+    std::vector<kubelet::Holder> holders_;  // of the last look, by devices
     std::vector<gpu::Uuid> withheld_;       // the GPUs and their MIG devices
     os::TimePoint withheld_since_{};
     std::uint64_t version_ = 0;  // of the observation that has what was withheld or released last
@@ -101,6 +103,12 @@ Result<std::vector<mig::GpuSpec>> mig_specs(const std::string& name,
                                             const gpu::Inventory& inventory,
                                             const std::vector<mig::Board>& boards,
                                             const GeometryOf& geometry);
+
+/// The GPUs and MIG devices that pods have by device plugin or by claim, also one that is prepared
+/// for a pod that does not run yet.
+/// errors   kUnavailable: something tells of a holder, and nothing of what it holds
+Result<std::set<std::string>> held_devices(const os::Root& root, const dra::NotePlaces& claims,
+                                           const std::vector<kubelet::Holder>& holders);
 
 /// The pods that stand in the way of a report's refused GPUs, each once: "default/trainer". Of a GPU
 /// whose refusal names busy instances only those that hold these.

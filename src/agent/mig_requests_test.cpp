@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "agent/region_holder.h"
+#include "dra/checkpoint.h"
 #include "mig/board.h"
+#include "os/temporary_directory.h"
 
 namespace aliquot::agent {
 namespace {
@@ -87,10 +90,33 @@ TEST(PodsInTheWay, AreThoseOnBusyInstances) {
                            .refusal = mig::Refusal{.reason = "3g.20gb@4 is busy",
                                                    .blocking = {{.start = 4, .busy = true}}}});
     EXPECT_THAT(pods_in_the_way(report, inventory, holders), ElementsAre("default/b"));
+    const auto by_claim = by_devices(std::vector<kubelet::Holder>{{.pod_namespace = "ai",
+                                                                   .pod = "c",
+                                                                   .resource = "gpu.aliquot.dev",
+                                                                   .ids = {"u-0.all.MIG-b"}}});
+    EXPECT_THAT(pods_in_the_way(report, inventory, *by_claim), ElementsAre("ai/c"));
     report.gpus[0].refusal->blocking.clear();
     EXPECT_THAT(pods_in_the_way(report, inventory, holders), ElementsAre("default/a", "default/b"));
     report.gpus[0].state = mig::GpuReport::State::kPlanned;
     EXPECT_THAT(pods_in_the_way(report, inventory, holders), IsEmpty());
+}
+
+TEST(HeldDevices, AreAlsoThoseOfClaims) {
+    const os::TemporaryDirectory directory;
+    const os::Root root(directory.path());
+    const std::vector<kubelet::Holder> holders{
+        {.resource = "nvidia.com/gpu", .ids = {"GPU-0::1"}},
+        {.resource = "gpu.aliquot.dev", .ids = {"u-0.all.MIG-b"}, .claim = "train"}};
+    const auto held = held_devices(root, {}, holders);
+    ASSERT_TRUE(held) << held.error().message;
+    EXPECT_THAT(*held, ElementsAre("GPU-0", "MIG-b"));
+    // Of a claim that is prepared, and whose pod kubelet does not list.
+    const dra::PreparedClaim claim{.claim = {"ai", "train", "u1"},
+                                   .devices = {{.uuid = "GPU-7", .gpu = "GPU-7"}}};
+    ASSERT_TRUE(root.write_atomically("/run/aliquot/dra/u1.claim", dra::to_text(claim)));
+    EXPECT_THAT(*held_devices(root, {}, {}), ElementsAre("GPU-7"));
+    ASSERT_TRUE(root.write_atomically("/run/aliquot/dra/u2.claim", "torn"));
+    EXPECT_THAT(held_devices(root, {}, {}).error().message, HasSubstr("u2.claim"));
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/mig_restore.h"
 
-#include <set>
-
 #include "base/log.h"
-#include "gpu/replica_id.h"
 #include "mig/apply.h"
 #include "mig/state_directory.h"
 
@@ -16,13 +13,13 @@ constexpr std::chrono::milliseconds kLimit{60'000};
 
 constexpr std::chrono::milliseconds kHolderTimeout{1000};
 
-std::set<std::string> held_devices(kubelet::PodResources& pods) {
-    std::set<std::string> held;
+dra::HeldDevices held_devices(const os::Root& root, const dra::NotePlaces& claims,
+                              kubelet::PodResources& pods) {
+    dra::HeldDevices held;
+    held.take_notes(root, claims);
     const auto holders = pods.list(kHolderTimeout);
     if (!holders) return held;  // no kubelet, no pods; the driver still knows what is in use
-    for (const kubelet::Holder& holder : *holders) {
-        for (const std::string& id : holder.ids) held.emplace(gpu::device_of(id));
-    }
+    for (const kubelet::Holder& holder : *holders) held.take(holder);
     return held;
 }
 
@@ -58,8 +55,12 @@ void MigRestore::restore(gpu::Partitioner& gpus) {
         log::warning("mig.not_restored", {{"why", state.error().message}});
         return;
     }
-    const mig::ApplyOptions options{
-        .limit = kLimit, .allow_reset = false, .held = held_devices(pods_)};
+    const dra::HeldDevices held = held_devices(root_, claims_, pods_);
+    if (!held.problem().empty()) {
+        log::warning("mig.not_restored", {{"why", held.problem()}});
+        return;
+    }
+    const mig::ApplyOptions options{.limit = kLimit, .allow_reset = false, .held = held.uuids()};
     const auto report = mig::restore(gpus, *state, options, clock_);
     if (!report) {
         log::error("mig.not_restored", {{"why", report.error().message}});

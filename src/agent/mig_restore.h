@@ -4,6 +4,7 @@
 #include <string>
 
 #include "agent/deferred_driver.h"
+#include "dra/held_devices.h"
 #include "kubelet/pod_resources.h"
 #include "os/clock.h"
 #include "os/root.h"
@@ -16,14 +17,16 @@ namespace aliquot::agent {
 class MigRestore {
 public:
     /// state_directory   host path of mig::StateDirectory
+    /// claims            where claims that are prepared are noted
     /// All references must outlive this.
     MigRestore(const os::Root& root, os::Clock& clock, DeferredDriver& driver,
-               kubelet::PodResources& pods, std::string state_directory)
+               kubelet::PodResources& pods, std::string state_directory, dra::NotePlaces claims)
         : root_(root),
           clock_(clock),
           driver_(driver),
           pods_(pods),
-          directory_(std::move(state_directory)) {}
+          directory_(std::move(state_directory)),
+          claims_(std::move(claims)) {}
 
     /// Does it, and says in the log what became of it. Another process that changes the GPUs right
     /// now knows better: then nothing is done. Returns false when there is nothing to do, or the
@@ -39,6 +42,7 @@ private:
     DeferredDriver& driver_;
     kubelet::PodResources& pods_;
     std::string directory_;
+    dra::NotePlaces claims_;
     bool done_ = false;
 };
 

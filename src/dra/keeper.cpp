@@ -12,6 +12,7 @@
 #include "base/descriptor.h"
 #include "base/log.h"
 #include "dra/claim_spec.h"
+#include "dra/held_devices.h"
 
 namespace aliquot::dra {
 namespace {
@@ -60,28 +61,12 @@ Keeper::Keeper(const os::Root& root, Sources sources, Options options)
     : root_(root),
       sources_(std::move(sources)),
       options_(std::move(options)),
-      checkpoint_(root, options_.state_directory,
-                  [this](const std::string& uid) { return devices_of(uid); }) {}
+      checkpoint_(root, options_.state_directory, [this](const std::string& uid) {
+          return devices_by_spec(root_, cdi_path(uid));
+      }) {}
 
 std::string Keeper::cdi_path(const std::string& uid) const {
     return options_.cdi_directory + "/" + cdi_file_name(uid);
-}
-
-/// By its CDI file, whose devices are named for what is held. Of a part nobody knows the size: it holds all of it.
-Result<std::vector<PreparedDevice>> Keeper::devices_of(const std::string& uid) const {
-    std::vector<PreparedDevice> devices;
-    const auto text = root_.read(cdi_path(uid));
-    if (!text && text.error().code == ErrorCode::kNotFound) return devices;
-    if (!text && text.error().code != ErrorCode::kInvalidInput) return text.error();
-    const auto spec = text ? cdi::parse(*text) : Result<cdi::Spec>(text.error());
-    if (!spec) return devices;
-    for (const cdi::Device& one : spec->devices) {
-        const std::string id = device_id_of(one.name);
-        const std::string uuid = id.substr(0, id.find("::"));
-        if (uuid.empty()) return std::vector<PreparedDevice>{};
-        devices.push_back({.uuid = uuid, .gpu = uuid, .cdi_name = one.name, .whole = true});
-    }
-    return devices;
 }
 
 Result<Done> Keeper::publish(NodeState state) {

@@ -86,7 +86,6 @@ private:
                                                      const PodObjects* pods);
     [[nodiscard]] PodObjects read_pods(const ClaimName& asked, const claims::Claim& claim) const;
     Result<Done> finish(PreparedClaim& claim, const NodeState& state);
-    [[nodiscard]] Result<std::vector<PreparedDevice>> devices_of(const std::string& uid) const;
     Result<Done> write_spec(const PreparedClaim& claim, const NodeState& state);
     Result<Done> sweep();
     Result<Done> undo(const std::string& uid);

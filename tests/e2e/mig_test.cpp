@@ -10,6 +10,7 @@
 
 #include "os/spawner.h"
 #include "os/temporary_directory.h"
+#include "sim/kubelet/claim_checkpoint.h"
 #include "sim/node/node.h"
 
 namespace aliquot {
@@ -114,6 +115,43 @@ TEST_F(MigProgram, CutsAnA100IntoSevenAndThenIntoTwo) {
     (void)mig("apply --want off");
     ASSERT_EQ(code_, 0) << error();
     EXPECT_TRUE(mig("list").contains(" off ")) << error();
+}
+
+/// Its pod may not have a process yet, and kubelet may not run.
+TEST_F(MigProgram, CutsNoGpuThatAClaimHolds) {
+    up("a100-40:2");
+    const Json listed = Json::parse(mig("list -o json"), nullptr, false);
+    ASSERT_FALSE(listed.is_discarded()) << error();
+    const std::string uuid = listed["gpus"][0]["uuid"];
+    const auto file = state_ / "var/lib/kubelet/dra_manager_state";
+    std::filesystem::create_directories(file.parent_path());
+    const auto hold = [&](const std::string& driver, const std::string& device) {
+        const sim::ClaimEntry claim{.reference = {"ai", "train", "u1", {driver}},
+                                    .pods = {"p1"},
+                                    .devices = {{driver,
+                                                 {{.claim_uid = "u1",
+                                                   .driver = driver,
+                                                   .requests = {"gpu"},
+                                                   .pool = "n",
+                                                   .device = "gpu",
+                                                   .cdi_devices = {device}}}}}};
+        std::ofstream(file) << sim::to_json({claim});
+    };
+    hold("gpu.aliquot.dev", "k8s.gpu.aliquot.dev/claim=u1-0.all." + uuid);
+    const std::string refused = mig("apply --want 1g.5gb*7 --gpu-index 0");
+    EXPECT_EQ(code_, 1) << error();
+    EXPECT_TRUE(refused.contains("a pod holds the GPU")) << refused;
+    (void)mig("plan --want 1g.5gb*7 --gpu-index 0");
+    EXPECT_EQ(code_, 1);
+    (void)mig("apply --want 1g.5gb*7 --gpu-index 1");
+    EXPECT_EQ(code_, 0) << error();
+    hold("gpu.example.com", "k8s.gpu.example.com/claim=u1-gpu-0");
+    (void)mig("apply --want off --gpu-index 1");
+    EXPECT_EQ(code_, 3) << "which GPU it is nobody can say";
+    EXPECT_TRUE(error().contains("claim ai/train holds 'u1-gpu-0' of gpu.example.com")) << error();
+    std::filesystem::remove(file);
+    (void)mig("plan --want 1g.5gb*7 --gpu-index 0");
+    EXPECT_EQ(code_, 0) << error();
 }
 
 TEST_F(MigProgram, AppliesAssertsAndExportsConfigurations) {

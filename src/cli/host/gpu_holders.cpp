@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "dra/held_devices.h"
 #include "dra/names.h"
 #include "dra/prepare.h"
 #include "gpu/replica_id.h"
@@ -14,11 +15,6 @@ namespace {
 
 /// Extended resources have a slash, drivers of claims have none.
 bool is_driver(const std::string& resource) { return !resource.contains('/'); }
-
-/// Another's, whose devices may be GPUs: "gpu.nvidia.com". What it calls them says nothing to us.
-bool is_of_gpus(std::string_view driver) {
-    return contains_folded(driver, "gpu") || contains_folded(driver, "nvidia");
-}
 
 class Reader {
 public:
@@ -31,7 +27,7 @@ public:
     }
     void plugin(const std::string& id) { (void)take(std::string(gpu::device_of(id))); }
     void claim(const std::string& driver, const std::string& id, const std::string& holder) {
-        if (driver != dra::kDriver && !is_of_gpus(driver)) return;
+        if (driver != dra::kDriver && !dra::may_be_gpus(driver)) return;
         if (driver == dra::kDriver && take(std::string(gpu::device_of(dra::device_id_of(id)))))
             return;
         blind(concat({"claim ", holder, " of ", driver, " holds the device '", id,

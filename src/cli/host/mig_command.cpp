@@ -22,8 +22,10 @@ void add_output(command_line::Command* command, MigOptions& words,
 
 void add_node(command_line::Command* command, MigOptions& words) {
     add_driver_flags(*command, words.driver);
-    command->add_option("--pod-resources-socket", words.pod_resources,
-                        "Kubelet's socket that tells which pods hold GPUs, or none", "FILE");
+    command->add_option(
+        "--pod-resources-socket", words.pod_resources,
+        "Kubelet's socket that tells which pods hold GPUs; none: ask nobody, claims neither",
+        "FILE");
 }
 
 void add_state(command_line::Command* command, MigOptions& words) {

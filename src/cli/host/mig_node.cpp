@@ -8,10 +8,11 @@
 #include "catalog/gpu_models.h"
 #include "cli/files/config_command.h"
 #include "cli/host/mig_command.h"
-#include "gpu/replica_id.h"
+#include "dra/held_devices.h"
 #include "kubelet/pod_resources.h"
 #include "mig/board.h"
 #include "nvml/driver.h"
+#include "pods/claim_state.h"
 
 namespace aliquot::cli {
 namespace {
@@ -20,8 +21,7 @@ constexpr const char* kPodResources = "/var/lib/kubelet/pod-resources/kubelet.so
 
 /// Whom kubelet has given which device. No kubelet at the usual place is no error; one that is there
 /// and does not say is: a pod may hold an instance on which no process runs yet.
-Result<Done> ask_kubelet(MigNode& node, const MigOptions& words) {
-    if (words.pod_resources == "none") return Done{};
+Result<Done> ask_kubelet(dra::HeldDevices& held, const MigNode& node, const MigOptions& words) {
     const bool named = !words.pod_resources.empty();
     const os::Root here("/");
     const os::Root& root = named ? here : *node.root;
@@ -44,13 +44,26 @@ Result<Done> ask_kubelet(MigNode& node, const MigOptions& words) {
         return Error{ErrorCode::kUnavailable,
                      "kubelet does not say which pods hold GPUs: " + holders.error().message};
     }
-    for (const kubelet::Holder& holder : *holders) {
-        for (const std::string& id : holder.ids) {
-            if (id.starts_with("GPU-") || id.starts_with("MIG-"))
-                node.held.emplace(gpu::device_of(id));
-        }
-    }
+    for (const kubelet::Holder& holder : *holders) held.take(holder);
     return Done{};
+}
+
+/// Whom devices were given. Claims are also written down, by kubelet and by our agent: they hold a
+/// GPU before kubelet lists their pod, and while it does not run.
+void find_holders(MigNode& node, const MigOptions& words) {
+    if (words.pod_resources == "none") return;
+    dra::HeldDevices held;
+    held.take_notes(*node.root, {});
+    if (const auto written = pods::read_claim_state(*node.root); written) {
+        for (const pods::ClaimHold& hold : *written) held.take(hold);
+    } else {
+        held.take_problem(written.error().message);
+    }
+    if (const auto asked = ask_kubelet(held, node, words); !asked) {
+        held.take_problem(asked.error().message);
+    }
+    node.held = held.uuids();
+    node.remark = held.problem();
 }
 
 const gpu::Gpu* find_gpu(const gpu::Inventory& inventory, const std::string& word) {
@@ -137,9 +150,7 @@ Result<MigNode> open_mig_node(const MigOptions& words) {
     auto inventory = node.owner->enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return std::move(inventory).error();
     node.inventory = std::move(*inventory);
-    if (const auto asked = ask_kubelet(node, words); !asked) {
-        node.remark = asked.error().message;
-    }
+    find_holders(node, words);
     return node;
 }
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <optional>
 
-#include "agent/claim_service.h"
+#include "agent/claim_switch.h"
 #include "agent/clean_up.h"
 #include "agent/cluster.h"
 #include "agent/configuration.h"
@@ -112,7 +112,7 @@ public:
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         RecentGrants grants;
         const auto placement = make_placement(telemetry);
-        const auto claims = make_claims(guard);
+        ClaimSwitch claims = make_claims(guard);
         Serving serving =
             make_serving(guard, grants, placement == nullptr ? nullptr : &placement->plans());
         Pages pages({.root = root_,
@@ -152,7 +152,7 @@ public:
                   .served = served,
                   .cluster = cluster_.link.get(),
                   .placement = placement.get(),
-                  .claims = claims.get()})
+                  .claims = claims})
             .run();
         return kOk;
     }
@@ -244,13 +244,21 @@ private:
                             std::string granted) { link.tell_granted(std::move(granted)); }});
     }
 
-    std::unique_ptr<ClaimService> make_claims(GuardLink& guard) const {
-        const bool served = options_.claims.mode != ClaimOptions::Mode::kOff;
-        if (!served && !ClaimService::has_left(root_)) return nullptr;
-        return std::make_unique<ClaimService>(
-            ClaimService::Sources{
-                .root = root_, .api = cluster_.api.get(), .node = cluster_.name, .guard = guard},
-            options_);
+    ClaimSwitch make_claims(GuardLink& guard) const {
+        ClaimSwitch::Sources sources{.node = {}, .make = [this, &guard] {
+                                         return std::make_unique<ClaimService>(
+                                             ClaimService::Sources{.root = root_,
+                                                                   .api = cluster_.api.get(),
+                                                                   .node = cluster_.name,
+                                                                   .guard = guard},
+                                             options_);
+                                     }};
+        if (cluster_.link != nullptr) {
+            sources.node = [&asked = cluster_.link->requests()]() -> std::optional<k8s::Node> {
+                return asked.has_no_node() ? k8s::Node{} : asked.node();
+            };
+        }
+        return {options_.claims.mode, ClaimService::has_left(root_), std::move(sources)};
     }
 
     Serving make_serving(GuardLink& guard, RecentGrants& grants, PlannedGrants* plans) const {

@@ -14,6 +14,7 @@ struct ClaimOptions {
         kWhole,  // as in dra::Mode
         kFixed,
         kConsumable,
+        kByLabel,  // as the Node's label says; without one off
     };
     Mode mode = Mode::kOff;
     std::string pod_uid;  // of the agent: POD_UID

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "document/json.h"
 #include "dra/places.h"
+#include "dra/publishable.h"
 
 namespace aliquot::agent {
 namespace {
@@ -17,7 +18,9 @@ namespace {
 constexpr std::chrono::milliseconds kReadDeadline{10'000};
 constexpr std::chrono::milliseconds kAskDeadline{2'000};
 constexpr std::string_view kNotServed =
-    "claims are not served on this node (--dra=off); its GPUs are offered as extended resources";
+    "claims are not served on this node (--dra, or its label aliquot.dev/dra, is off); its GPUs "
+    "are offered as "
+    "extended resources";
 
 /// A reboot ends all that is prepared, and takes the notes of it away.
 std::string notes_directory() { return std::string(kRunDirectory) + "/dra"; }
@@ -81,6 +84,15 @@ std::set<gpu::Uuid> devices_in(const sharing::Offer& offer) {
     return devices;
 }
 
+const std::optional<HeldByClaims::Gpus>& HeldByClaims::look(Result<Gpus> now) {
+    if (now) {
+        known_ = *std::move(now);
+    } else {
+        log::warning("dra.held_unknown", {{"why", now.error().message}});
+    }
+    return known_;
+}
+
 gpu::Inventory without_claimed(gpu::Inventory inventory,
                                const std::map<gpu::Uuid, std::string>& held) {
     const auto holder_of = [&](const gpu::Gpu& gpu) {
@@ -110,7 +122,6 @@ bool ClaimService::has_left(const os::Root& root) {
 
 ClaimService::ClaimService(Sources sources, const Options& options)
     : sources_(std::move(sources)),
-      options_(options),
       keeper_(sources_.root, keeper_sources(sources_),
               {.state_directory = notes_directory(),
                .cdi_directory = options.cdi_directory,
@@ -124,13 +135,30 @@ ClaimService::ClaimService(Sources sources, const Options& options)
 
 ClaimService::~ClaimService() = default;
 
+void ClaimService::set_mode(ClaimOptions::Mode mode) {
+    if (mode == wanted_) return;
+    wanted_ = mode;
+    mode_.reset();
+    closed_ = false;
+}
+
+Result<std::map<gpu::Uuid, std::string>> ClaimService::held() {
+    if (!serves() && !closed_) {
+        if (const auto closed = keeper_.close(std::string(kNotServed)); !closed) {
+            return closed.error();
+        }
+        closed_ = true;
+    }
+    return keeper_.held();
+}
+
 std::optional<dra::Mode> ClaimService::find_mode() {
     using Mode = ClaimOptions::Mode;
     if (mode_) return mode_;
-    if (options_.claims.mode == Mode::kWhole) mode_ = dra::Mode::kWhole;
-    if (options_.claims.mode == Mode::kFixed) mode_ = dra::Mode::kFixed;
-    if (options_.claims.mode == Mode::kConsumable) mode_ = dra::Mode::kConsumable;
-    if (options_.claims.mode == Mode::kAuto && sources_.api != nullptr) {
+    if (wanted_ == Mode::kWhole) mode_ = dra::Mode::kWhole;
+    if (wanted_ == Mode::kFixed) mode_ = dra::Mode::kFixed;
+    if (wanted_ == Mode::kConsumable) mode_ = dra::Mode::kConsumable;
+    if (wanted_ == Mode::kAuto && sources_.api != nullptr) {
         const auto keeps =
             dra::keeps_consumable(*sources_.api, sources_.node, {.deadline = kAskDeadline});
         if (!keeps) {
@@ -170,8 +198,27 @@ bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
         done = false;
     }
     plugin_.tell_health(sources_.node, devices);
-    if (publisher_) publisher_->set(serves() ? std::optional(devices) : std::nullopt);
+    if (!serves()) held_back_.clear();
+    if (publisher_ && !serves()) publisher_->set(std::nullopt);
+    if (publisher_ && serves()) done = publish(devices) && done;
     return done;
+}
+
+bool ClaimService::publish(const std::vector<dra::Device>& devices) {
+    const auto prepared = keeper_.claims();
+    if (!prepared) {  // nothing would be prepared either; what is published stays
+        log::warning("dra.not_published", {{"why", prepared.error().message}});
+        return false;
+    }
+    auto made = dra::publishable(devices, *prepared);
+    for (const auto& [name, why] : made.held_back) {
+        const auto told = held_back_.find(name);
+        if (told != held_back_.end() && told->second == why) continue;
+        log::info("dra.held_back", {{"device", name}, {"why", why}});
+    }
+    held_back_ = std::move(made.held_back);
+    publisher_->set(std::move(made.devices));
+    return true;
 }
 
 }  // namespace aliquot::agent

@@ -20,7 +20,7 @@
 namespace aliquot::agent {
 
 /// GPUs as devices of Dynamic Resource Allocation: what is to be published, and who prepares claims. Used by one
-/// thread, except held().
+/// thread.
 class ClaimService {
 public:
     struct Sources {
@@ -35,15 +35,21 @@ public:
     ~ClaimService();
 
     /// Whether this node's GPUs are handed out by claims, and so not by the device plugin.
-    [[nodiscard]] bool serves() const { return options_.claims.mode != ClaimOptions::Mode::kOff; }
+    [[nodiscard]] bool serves() const { return wanted_ != ClaimOptions::Mode::kOff; }
+    /// How, from the next apply() on; at first not at all. Not kByLabel.
+    void set_mode(ClaimOptions::Mode mode);
 
     /// Publishes what is seen and prepares from it. False: not everything could be done; another round is due.
     /// elsewhere   GPUs and MIG devices that pods still hold by the device plugin: not published
     bool apply(const Settings& settings, const sharing::Offer& wanted,
                const std::set<gpu::Uuid>& elsewhere, const gpu::Inventory& inventory);
 
-    /// GPUs that claims hold, with the first claim of each. An error: nobody knows, so nothing new may be offered.
-    [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held() { return keeper_.held(); }
+    /// Whether a device is not published because of what claims hold that may have ended since: another round is due.
+    [[nodiscard]] bool holds_back() const { return !held_back_.empty(); }
+
+    /// GPUs that claims hold, with the first claim of each; where claims are not served no other will. An error: nobody
+    /// knows, so nothing new may be offered.
+    [[nodiscard]] Result<std::map<gpu::Uuid, std::string>> held();
 
     /// Whether an agent before us has left prepared claims, which must be unprepared even if none are served; so it is
     /// taken to be when that cannot be read.
@@ -51,13 +57,30 @@ public:
 
 private:
     std::optional<dra::Mode> find_mode();
+    bool publish(const std::vector<dra::Device>& devices);
 
     const Sources sources_;
-    const Options& options_;
-    std::optional<dra::Mode> mode_;
+    ClaimOptions::Mode wanted_ = ClaimOptions::Mode::kOff;
+    std::optional<dra::Mode> mode_;                 // of wanted_, once it is known
+    bool closed_ = false;                           // no claim is prepared any more
+    std::map<std::string, std::string> held_back_;  // dra::Publishable::held_back
     dra::Keeper keeper_;
     dra::Plugin plugin_;
     std::unique_ptr<dra::Publisher> publisher_;
+};
+
+/// What claims hold on a node that offers its GPUs by the device plugin, as last known: while claims are only
+/// unprepared that can only be too much.
+class HeldByClaims {
+public:
+    using Gpus = std::map<gpu::Uuid, std::string>;
+
+    /// now       of ClaimService::held(); an error is logged
+    /// returns   empty: not known yet, and so nothing may be offered
+    const std::optional<Gpus>& look(Result<Gpus> now);
+
+private:
+    std::optional<Gpus> known_;
 };
 
 /// The GPUs that claims hold, or whose MIG devices they do, are unhealthy to the device plugin.

@@ -27,6 +27,19 @@ TEST(ClaimService, HidesAGpuOfWhichAClaimHoldsAMigDevice) {
     EXPECT_EQ(seen.gpus[0].health.reason, "ResourceClaim with uid 8f2c holds it");
 }
 
+TEST(HeldByClaims, StaysWhileNobodyCanTell) {
+    const auto unknown = [] {
+        return Result<HeldByClaims::Gpus>(Error{ErrorCode::kUnavailable, "a note is torn"});
+    };
+    HeldByClaims held;
+    EXPECT_FALSE(held.look(unknown())) << "nothing may be offered";
+    const HeldByClaims::Gpus some{{{"GPU-a"}, "ai/train"}};
+    EXPECT_EQ(held.look(some), some);
+    EXPECT_EQ(held.look(unknown()), some) << "what was held is not free because of that";
+    EXPECT_EQ(held.look(HeldByClaims::Gpus{}), HeldByClaims::Gpus{});
+    EXPECT_EQ(held.look(unknown()), HeldByClaims::Gpus{});
+}
+
 TEST(ClaimService, LooksForClaimsAnewWhereItCannotTell) {
     const os::TemporaryDirectory directory;
     const os::Root root(directory.path());

@@ -68,7 +68,8 @@ const Words<ClaimOptions::Mode>& claim_modes() {
                                      {"auto", Claims::kAuto},
                                      {"whole", Claims::kWhole},
                                      {"fixed", Claims::kFixed},
-                                     {"consumable", Claims::kConsumable}};
+                                     {"consumable", Claims::kConsumable},
+                                     {"by-label", Claims::kByLabel}};
     return words;
 }
 
@@ -96,11 +97,13 @@ void add_mig(Reader& reader, ClusterOptions& cluster) {
 }  // namespace
 
 void add_claim_options(Reader& reader, ClaimOptions& claims) {
-    choice(reader, "--dra", {"ALIQUOT_DRA"},
-           "hand out GPUs by ResourceClaims instead of extended resources: off (default), whole "
-           "GPUs, fixed (the configured shares), consumable (shares of any size; Kubernetes 1.36), "
-           "auto (consumable where the API server keeps it, else fixed)",
-           claim_modes(), claims.mode);
+    choice(
+        reader, "--dra", {"ALIQUOT_DRA"},
+        "hand out GPUs by ResourceClaims instead of extended resources: off (default), whole "
+        "GPUs, fixed (the configured shares), consumable (shares of any size; Kubernetes 1.36), "
+        "auto (consumable where the API server keeps it, else fixed), by-label (off, but for nodes "
+        "with a label). But for off, a node's label aliquot.dev/dra goes before",
+        claim_modes(), claims.mode);
     reader.text("--pod-uid", {"POD_UID"},
                 "of this agent: two of them may serve claims during a rolling update",
                 claims.pod_uid);

@@ -44,7 +44,8 @@ void NodeLoop::run() {
         reload_configuration();
         look_at_free_space();
         tell_configuration();
-        if (!seen_.value || (!news && !reloaded_ && !again_)) continue;
+        const bool switched = parts_.claims.look();
+        if (!seen_.value || (!news && !reloaded_ && !switched && !again_)) continue;
         mps_version_ = parts_.mps.version();
         // A driver that came late: what was seen before its GPUs were cut must not be offered. An
         // unfinished change is none to be brought to its end while we are at it ourselves.
@@ -54,7 +55,9 @@ void NodeLoop::run() {
         }
         const bool done = reconcile();
         if (done) parts_.served.publish(seen_.version);
-        again_ = !done || rollout_.next_look();
+        const ClaimService* const claims = parts_.claims.service();
+        const bool held_back = claims != nullptr && claims->holds_back();
+        again_ = !done || held_back || rollout_.next_look();
         tell_configuration();
     }
 }
@@ -96,6 +99,7 @@ void NodeLoop::tell_configuration() {
     if (parts_.cluster == nullptr) return;
     node::ConfigStatus told = parts_.configuration.told();
     told.shortage = shortage_;
+    told.claims_problem = parts_.claims.problem();
     parts_.cluster->tell_config(told);
 }
 
@@ -116,20 +120,13 @@ Result<sharing::Offer> NodeLoop::decide(const gpu::Inventory& inventory) {
     return offer;
 }
 
-std::optional<std::map<gpu::Uuid, std::string>> NodeLoop::held_by_claims() {
-    auto held = parts_.claims->held();
-    if (held) {
-        held_ = *std::move(held);
-    } else {
-        log::warning("dra.held_unknown", {{"why", held.error().message}});
-    }
-    return held_;
-}
-
 bool NodeLoop::reconcile() {
+    if (!parts_.claims.is_known()) return false;
     gpu::Inventory inventory = offerable(*seen_.value);
-    if (parts_.claims != nullptr && !serves_claims()) {
-        const auto held = held_by_claims();
+    ClaimService* const claims = parts_.claims.service();
+    if (serves_claims()) held_ = {};  // more may be held than when they were served last
+    if (claims != nullptr && !serves_claims()) {
+        const auto& held = held_.look(claims->held());
         if (!held) return false;
         inventory = without_claimed(std::move(inventory), *held);
     }
@@ -150,22 +147,28 @@ bool NodeLoop::reconcile() {
     if (parts_.placement != nullptr) parts_.placement->apply(offer);
     // Failures are logged where they arise; the next round tries again.
     bool done = parts_.serving.apply(settings, offer, inventory).ok();
-    if (parts_.claims != nullptr) {
-        std::set<gpu::Uuid> elsewhere = devices_in(offer);
-        elsewhere.insert(round->closing.begin(), round->closing.end());
-        done = parts_.claims->apply(settings, *wanted, elsewhere, inventory) && done;
-        // What a claim holds is offered once it does not.
-        if (!serves_claims()) {
-            const auto still = held_by_claims();
-            if (!still || !still->empty()) done = false;
-        }
-    }
+    done = reconcile_claims(settings, *wanted, *round, inventory) && done;
     rollout_.finish(offer);
     const sharing::Offer& labelled = serves_claims() ? *wanted : offer;
     parts_.features.apply(settings, labelled, inventory);
     parts_.configuration.accept();  // after the act: it writes to the disk, and kubelet waits
     tell_cluster(settings, *round, labelled);
     return done;
+}
+
+bool NodeLoop::reconcile_claims(const Settings& settings, const sharing::Offer& wanted,
+                                const sharing::Rollout& round, const gpu::Inventory& inventory) {
+    ClaimService* const claims = parts_.claims.service();
+    if (claims == nullptr) return true;
+    std::set<gpu::Uuid> elsewhere = devices_in(round.offer);
+    elsewhere.insert(round.closing.begin(), round.closing.end());
+    // A GPU that is being cut: whoever cuts it knows from now on of every claim that has it.
+    elsewhere.insert(seen_.value->withheld.begin(), seen_.value->withheld.end());
+    const bool done = claims->apply(settings, wanted, elsewhere, inventory);
+    if (serves_claims()) return done;
+    // What a claim holds is offered once it does not.
+    const auto& still = held_.look(claims->held());
+    return done && still && still->empty();
 }
 
 void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& round,

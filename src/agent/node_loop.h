@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
-#include "agent/claim_service.h"
+#include "agent/claim_switch.h"
 #include "agent/config_rollout.h"
 #include "agent/configuration.h"
 #include "agent/feature_file.h"
@@ -48,7 +47,7 @@ public:
         Latest<std::uint64_t>& served;  // set: the newest observation that kubelet is told of
         NodeSync* cluster;              // null: we speak to no API server
         NodePlacement* placement;       // null: pods are not placed
-        ClaimService* claims;           // null: none are served, and none are left
+        ClaimSwitch& claims;
     };
 
     explicit NodeLoop(const Parts& parts);
@@ -69,12 +68,10 @@ private:
     Result<sharing::Offer> decide_once(const gpu::Inventory& inventory);
     /// One round. False: not everything could be done, so another one is due.
     bool reconcile();
-    [[nodiscard]] bool serves_claims() const {
-        return parts_.claims != nullptr && parts_.claims->serves();
-    }
-    /// As last known: while claims are only unprepared that can only be too much. Empty: not known yet, and so nothing
-    /// may be offered.
-    std::optional<std::map<gpu::Uuid, std::string>> held_by_claims();
+    [[nodiscard]] bool serves_claims() const { return parts_.claims.serves(); }
+    /// Hands out by claims what is wanted of the GPUs, but for what pods hold otherwise. As reconcile().
+    bool reconcile_claims(const Settings& settings, const sharing::Offer& wanted,
+                          const sharing::Rollout& round, const gpu::Inventory& inventory);
     /// labelled   what the node's labels tell of: also what it hands out by claims
     void tell_cluster(const Settings& settings, const sharing::Rollout& round,
                       const sharing::Offer& labelled);
@@ -83,7 +80,7 @@ private:
     ConfigRollout rollout_;
     Latest<Observation>::Seen seen_;
     std::uint64_t mps_version_ = 0;
-    std::optional<std::map<gpu::Uuid, std::string>> held_;  // by claims, as last known
+    HeldByClaims held_;
     std::vector<sharing::WaitingDevice> told_waiting_;
     std::string shortage_;     // of room for what pods with limits need; empty: there is room
     std::string driver_root_;  // that needs a restart to be another one

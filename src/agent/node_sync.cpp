@@ -58,6 +58,11 @@ void NodeSync::tell_config(const node::ConfigStatus& status) {
               .reason = "GpuLimitsNotKept",
               .action = "Configure",
               .text = status.shortage});
+    } else if (!status.claims_problem.empty()) {
+        note({.warning = true,
+              .reason = "DraLabelRefused",
+              .action = "Configure",
+              .text = status.claims_problem});
     } else if (before) {
         note({.reason = "GpuConfigServed",
               .action = "Configure",

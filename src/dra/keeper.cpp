@@ -84,6 +84,17 @@ Result<Done> Keeper::publish(NodeState state) {
     return sweep();
 }
 
+Result<Done> Keeper::close(std::string why) {
+    const auto now = state_.get().value;
+    if (!now) return Done{};  // nothing is prepared before publish()
+    NodeState closed = *now;
+    closed.closed = std::move(why);
+    state_.publish(std::move(closed));
+    const auto lock = Lock::take(*this);  // who has it may have looked at the state before
+    if (!lock) return lock.error();
+    return Done{};
+}
+
 Result<Done> Keeper::sweep() {
     const auto before = checkpoint_.claims();
     if (!before) return before.error();

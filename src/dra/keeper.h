@@ -64,6 +64,10 @@ public:
     /// errors   as claims(): then no file was touched, and another try is due
     Result<Done> publish(NodeState state);
 
+    /// From now on no claim is prepared that is not, until publish() says otherwise: `why` is NodeState::closed.
+    /// errors   as claims(): one may be, still
+    Result<Done> close(std::string why);
+
     /// errors   as decide_prepare(); as claims(); kUnavailable: the node's GPUs are not known yet, or a file cannot be
     ///          written; kInvalidInput: a container would have two claims with limits
     Result<PreparedClaim> prepare(const ClaimName& claim);

@@ -35,18 +35,6 @@ bool is_beside(const PreparedDevice& held, const PreparedDevice& wanted) {
     return held.gpu == wanted.gpu || held.uuid == wanted.uuid;
 }
 
-/// What of one claim is held on one GPU, against what another wants of it.
-std::string in_the_way(const PreparedDevice& wanted, const PreparedDevice& held) {
-    if (held.admin || !is_beside(held, wanted)) return {};
-    if (wanted.kind == Device::Kind::kMig && held.kind == Device::Kind::kMig) {
-        return held.uuid == wanted.uuid ? "is held" : "";
-    }
-    if (held.whole) return "is held whole";
-    if (wanted.whole) return "is held in part";
-    if (held.device == wanted.device && held.kind == Device::Kind::kShare) return "is held";
-    return {};
-}
-
 class Decision {
 public:
     Decision(const ClaimName& asked, const claims::Claim& claim, const PrepareInput& input)
@@ -276,6 +264,17 @@ std::string device_id_of(std::string_view cdi_name) {
 std::string to_text(const ClaimName& claim) {
     if (claim.name.empty()) return "with uid " + claim.uid;
     return claim.name_space + "/" + claim.name;
+}
+
+std::string in_the_way(const PreparedDevice& wanted, const PreparedDevice& held) {
+    if (held.admin || !is_beside(held, wanted)) return {};
+    if (wanted.kind == Device::Kind::kMig && held.kind == Device::Kind::kMig) {
+        return held.uuid == wanted.uuid ? "is held" : "";
+    }
+    if (held.whole) return "is held whole";
+    if (wanted.whole) return "is held in part";
+    if (held.device == wanted.device && held.kind == Device::Kind::kShare) return "is held";
+    return {};
 }
 
 bool PreparedClaim::limited() const {

@@ -87,6 +87,9 @@ struct PrepareInput {
 Result<PreparedClaim> decide_prepare(const ClaimName& asked, const claims::Claim& claim,
                                      const PrepareInput& input);
 
+/// Why `wanted` is not given while another claim has `held`; empty: nothing but the sums of what they take is. Pure.
+std::string in_the_way(const PreparedDevice& wanted, const PreparedDevice& held);
+
 /// What a container that gets this claim is given: for the guard.
 std::vector<grant::Grant::Share> shares_of(const PreparedClaim& claim);
 

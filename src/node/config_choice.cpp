@@ -133,6 +133,7 @@ std::string to_json(const ConfigStatus& told) {
               {"problem", told.problem}};
     if (!told.instead.empty()) json["instead"] = told.instead;
     if (!told.shortage.empty()) json["shortage"] = told.shortage;
+    if (!told.claims_problem.empty()) json["claimsProblem"] = told.claims_problem;
     if (!told.waiting.empty()) json["waiting"] = waiting_json(told.waiting);
     return dumped(json);
 }
@@ -149,6 +150,7 @@ std::optional<ConfigStatus> parse_config_status(std::string_view json) {
                         .problem = text_at(root, "problem"),
                         .instead = text_at(root, "instead"),
                         .shortage = text_at(root, "shortage"),
+                        .claims_problem = text_at(root, "claimsProblem"),
                         .waiting = read_waiting(member(root, "waiting"))};
 }
 

@@ -56,6 +56,8 @@ struct ConfigStatus {
     std::string instead;  // what is served then; one line
     /// Why pods with limits are refused though all is served; one line; empty: they are not.
     std::string shortage;
+    /// Why the label kDraLabel is not obeyed; one line; empty: it is, or there is none.
+    std::string claims_problem;
     /// Devices that pods hold, which stay as they were until these have ended.
     std::vector<sharing::WaitingDevice> waiting;
     friend bool operator==(const ConfigStatus&, const ConfigStatus&) = default;

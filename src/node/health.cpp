@@ -144,7 +144,8 @@ std::vector<Note> health_notes(const gpu::Inventory& before, const gpu::Inventor
 Condition config_condition(const ConfigStatus& told, std::string_view place,
                            std::string_view refused) {
     Condition condition{.type = kGpuConfigServed,
-                        .good = told.served && told.waiting.empty() && told.shortage.empty()};
+                        .good = told.served && told.waiting.empty() && told.shortage.empty() &&
+                                told.claims_problem.empty()};
     if (!told.served) {
         condition.reason = "ConfigRefused";
         condition.message =
@@ -155,6 +156,9 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
         condition.reason = kLimitsNotKept;
         condition.message = "no share with limits can be given out: " +
                             (refused.empty() ? told.shortage : std::string(refused));
+    } else if (!told.claims_problem.empty()) {
+        condition.reason = "DraLabelRefused";
+        condition.message = told.claims_problem;
     } else if (told.key.empty()) {
         condition.reason = "BuiltIn";
         condition.message = "whole GPUs: nothing is configured in " + std::string(place);
@@ -166,7 +170,8 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
                                  : "the " + std::string(to_text(told.source)) + " one") +
                             ")";
     }
-    if (told.served && !told.waiting.empty() && condition.reason != kLimitsNotKept) {
+    if (told.served && !told.waiting.empty() && condition.reason != kLimitsNotKept &&
+        told.claims_problem.empty()) {
         condition.reason = kConfigPending;
     }
     constexpr std::size_t kMostNamed = 8;

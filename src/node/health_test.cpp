@@ -142,6 +142,15 @@ TEST(ConfigCondition, IsFalseWhileAFileSystemIsFull) {
     EXPECT_EQ(parse_config_status(to_json(told)), told);
 }
 
+TEST(ConfigCondition, IsFalseWhileTheDraLabelIsNotObeyed) {
+    const ConfigStatus told{.key = "x", .claims_problem = "label aliquot.dev/dra=atuo: expected"};
+    const auto refused = config_condition(told, "p");
+    EXPECT_FALSE(refused.good);
+    EXPECT_EQ(refused.reason, "DraLabelRefused");
+    EXPECT_EQ(refused.message, told.claims_problem);
+    EXPECT_EQ(parse_config_status(to_json(told)), told);
+}
+
 TEST(MigCondition, SaysWhatItWaitsFor) {
     const auto waits = mig_condition({.state = MigStatus::State::kPending,
                                       .config = "all-1g.5gb",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <string_view>
+
 /// Names on Node objects that the agent, the commands and other people's tools share.
 namespace aliquot::node {
 
@@ -8,6 +11,12 @@ namespace aliquot::node {
 inline constexpr char kConfigLabel[] = "nvidia.com/device-plugin.config";
 inline constexpr char kMigConfigLabel[] = "nvidia.com/mig.config";
 inline constexpr char kMigStateLabel[] = "nvidia.com/mig.config.state";
+
+// Ours: what a person asks of a node.
+/// How it hands out its GPUs, where `aliquot-agent --dra` is not off; one of kDraModes.
+inline constexpr char kDraLabel[] = "aliquot.dev/dra";
+inline constexpr std::array<std::string_view, 5> kDraModes{"off", "auto", "whole", "fixed",
+                                                           "consumable"};
 
 // Ours: annotations that the agent writes.
 inline constexpr char kOwnedLabels[] = "aliquot.dev/owned-labels";  // keys, comma-separated

@@ -34,8 +34,9 @@ protected:
         ask("POST", rbac + "/clusterrolebindings", Json::parse(R"({"metadata":{"name":"claims"},
                 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"claims"},
                 "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"agent"}]})"));
-        make_gpus("a2", 2);
+        make();
     }
+    virtual void make() { make_gpus("a2", 2); }
 
     std::vector<Json> devices() {
         std::vector<Json> found;
@@ -174,6 +175,72 @@ TEST_F(Claims, WaitForWhatPodsHoldByTheDevicePlugin) {
     kubelet_->remove("old");
     EXPECT_TRUE(soon([&] { return devices().size() == 2; }));
     EXPECT_TRUE(soon([&] { return kubelet_->resources()[kGpu].capacity == 0; }));
+}
+
+TEST_F(Claims, AreServedByTheNodesLabelAndBack) {
+    start_agent({"--dra", "by-label"});
+    ASSERT_TRUE(offers(kGpu, 2));
+    EXPECT_TRUE(devices().empty());
+    label("aliquot.dev/dra", "auto");
+    ASSERT_TRUE(is_ready()) << agent_log();
+    EXPECT_TRUE(soon([&] { return kubelet_->resources()[kGpu].capacity == 0; }));
+    const auto claim = allocate("share", devices().front()["name"], "3Gi", "25");
+    ASSERT_TRUE(soon([&] { return kubelet_->prepare_claims("u-share", {claim}).ok(); }));
+
+    label("aliquot.dev/dra", "atuo");
+    EXPECT_TRUE(soon([&] {
+        return condition("GpuConfigServed")["reason"] == "DraLabelRefused" &&
+               has_event("DraLabelRefused");
+    }));
+    EXPECT_EQ(devices().size(), 2U) << "a wrong label changes nothing";
+
+    label("aliquot.dev/dra", nullptr);
+    ASSERT_TRUE(soon([&] { return devices().empty(); })) << agent_log();
+    ASSERT_TRUE(soon([&] { return kubelet_->resources()[kGpu].allocatable == 1; }));
+    const auto more = allocate("more", "gpu-0000-00-00-0", "3Gi", "25");
+    const auto refused = kubelet_->prepare_claims("u-more", {more});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("claims are not served on this node"));
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-share").ok(); }));
+    EXPECT_TRUE(offers(kGpu, 2));
+    EXPECT_TRUE(condition("GpuConfigServed")["status"] == "True");
+}
+
+TEST_F(Claims, AreNotServedByLabelWhereTheAgentHasNoRights) {
+    start_agent();
+    ASSERT_TRUE(offers(kGpu, 2));
+    label("aliquot.dev/dra", "auto");
+    EXPECT_TRUE(soon([&] {
+        return condition("GpuConfigServed")["message"].get<std::string>().contains(
+            "aliquot install --dra by-label");
+    }));
+    EXPECT_TRUE(offers(kGpu, 2));
+}
+
+class ClaimsOfA100 : public Claims {
+    void make() override { make_gpus("a100-40", 2); }
+};
+
+TEST_F(ClaimsOfA100, KeepTheirGpuFromBeingCut) {
+    const auto state = [&] {
+        return node()["metadata"]["labels"].value("nvidia.com/mig.config.state", "");
+    };
+    start_agent({"--dra", "consumable", "--mig"});
+    ASSERT_TRUE(is_ready());
+    const auto claim = allocate("share", devices().front()["name"], "3Gi", "25");
+    // No container runs: kubelet does not list the pod yet.
+    ASSERT_TRUE(soon([&] { return kubelet_->prepare_claims("u-share", {claim}).ok(); }));
+    label("nvidia.com/mig.config", "all-1g.5gb");
+    ASSERT_TRUE(soon([&] { return state() == "failed"; })) << agent_log();
+    EXPECT_THAT(annotation("aliquot.dev/mig.config.problem"), HasSubstr("a pod holds the GPU"));
+    EXPECT_EQ(devices().size(), 2U) << "nothing is touched";
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-share").ok(); }));
+    label("nvidia.com/mig.config", "all-3g.20gb");
+    ASSERT_TRUE(soon([&] { return state() == "success"; })) << agent_log();
+    EXPECT_TRUE(soon([&] {
+        return devices().size() == 4U &&
+               devices().front()["attributes"]["profile"]["string"] == "3g.20gb";
+    }));
 }
 
 }  // namespace

@@ -77,12 +77,14 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
     command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format",
                        "FILE");
     command
-        .add_option("--dra", values.dra,
-                    "Hand out GPUs by ResourceClaims instead of extended resources (Kubernetes "
-                    "1.34 and newer): auto takes shares of any size where the API server keeps "
-                    "them (1.36), else the configured ones",
-                    "WORD (off, auto, whole, fixed, consumable)")
-        ->one_of({"off", "auto", "whole", "fixed", "consumable"});
+        .add_option(
+            "--dra", values.dra,
+            "Hand out GPUs by ResourceClaims instead of extended resources (Kubernetes "
+            "1.34 and newer): auto takes shares of any size where the API server keeps "
+            "them (1.36), else the configured ones; by-label: off, but for nodes whose label "
+            "aliquot.dev/dra says one of these",
+            "WORD (off, auto, whole, fixed, consumable, by-label)")
+        ->one_of({"off", "auto", "whole", "fixed", "consumable", "by-label"});
     command
         .add_option(
             "--labels", values.labels,

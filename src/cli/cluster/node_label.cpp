@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // aliquot node label: labels that people put on nodes, owned by us and nobody else.
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
+#include "base/text.h"
 #include "cli/cluster/node_command.h"
 #include "command_line/command.h"
 #include "labels/labels.h"
+#include "node/names.h"
 
 namespace aliquot::cli {
 namespace {
@@ -34,6 +37,14 @@ bool sort_out(Context& context, NodeLabelOptions& words) {
         } else {
             words.choice.names.push_back(word);
         }
+    }
+    const auto dra = words.change.set.find(node::kDraLabel);
+    if (dra != words.change.set.end() &&
+        std::ranges::find(node::kDraModes, dra->second) == node::kDraModes.end()) {
+        fail(
+            context, kUsage,
+            "label " + dra->first + " is '" + dra->second + "'; expected " + join(node::kDraModes));
+        return false;
     }
     for (const std::string& key : words.change.remove) {
         if (!words.change.set.contains(key)) continue;

@@ -18,6 +18,15 @@ double amount(const Object& node, std::string_view list, std::string_view resour
 
 std::string whole(double count) { return std::to_string(static_cast<long>(count)); }
 
+/// A driver publishes GPUs of it for ResourceClaims: then kubelet counts none.
+bool hands_out_by_claims(const Facts& facts, const Object& node) {
+    return std::ranges::any_of(facts.cluster.all("ResourceSlice"), [&](const Object& slice) {
+        return text_at(slice.body, {"spec", "nodeName"}) == node.name &&
+               contains_folded(text_at(slice.body, {"spec", "driver"}), "gpu") &&
+               !items_at(slice.body, {"spec", "devices"}).empty();
+    });
+}
+
 Verdict judge_capacity(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);
@@ -27,7 +36,7 @@ Verdict judge_capacity(const Facts& facts) {
         const auto resources = gpu_resources(*node);
         const bool offers = std::ranges::any_of(
             resources, [&](const std::string& one) { return amount(*node, "capacity", one) > 0; });
-        if (offers) continue;
+        if (offers || hands_out_by_claims(facts, *node)) continue;
         const bool wanted = label(*node, "nvidia.com/gpu.present") == "true" || is_gpu_node(*node);
         // On a host we know that there is a GPU; then a node without one is wrong.
         const bool asked =

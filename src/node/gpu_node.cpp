@@ -42,6 +42,19 @@ void read_managers(const Value& object, GpuNode& node) {
     }
 }
 
+/// "2x NVIDIA A2" of GPUs that are published whole; of parts nobody says how many GPUs they are of.
+std::string published_models(const std::vector<ClaimDevice>& devices) {
+    std::map<std::string, unsigned> counts;
+    for (const ClaimDevice& device : devices) {
+        if (device.kind == "gpu" && device.published && !device.model.empty()) {
+            ++counts[device.model];
+        }
+    }
+    return listed(counts, [](const auto& entry) {
+        return std::to_string(entry.second) + "x " + entry.first;
+    });
+}
+
 }  // namespace
 
 std::vector<std::string> GpuNode::labels_of(std::string_view manager) const {
@@ -51,7 +64,7 @@ std::vector<std::string> GpuNode::labels_of(std::string_view manager) const {
 
 bool GpuNode::has_gpus() const {
     const auto some = [](const auto& one) { return one.second > 0; };
-    return !gpus.empty() || std::ranges::any_of(capacity, some) ||
+    return !gpus.empty() || !claim_devices.empty() || std::ranges::any_of(capacity, some) ||
            object.label("nvidia.com/gpu.present") == "true";
 }
 
@@ -66,6 +79,8 @@ std::string GpuNode::models() const {
     std::string text = listed(counts, [](const auto& entry) {
         return std::to_string(entry.second) + "x " + entry.first;
     });
+    if (!text.empty()) return text;
+    text = published_models(claim_devices);
     if (!text.empty()) return text;
     const auto product = object.label("nvidia.com/gpu.product");
     const auto count = object.label("nvidia.com/gpu.count");
@@ -108,6 +123,24 @@ std::optional<Holder> read_holder(std::string_view pod_json) {
     }
     if (holder.devices.empty()) return std::nullopt;
     return holder;
+}
+
+void add_claimed(const GpuNode& node, std::vector<Holder>& holders) {
+    for (const ClaimDevice& device : node.claim_devices) {
+        for (const ClaimShare& share : device.held) {
+            for (const std::string& pod : share.pods) {
+                auto holder = std::ranges::find(holders, pod, &Holder::pod);
+                if (holder == holders.end()) {
+                    holders.push_back({.pod = pod, .node = node.name(), .devices = {}});
+                    holder = std::prev(holders.end());
+                }
+                holder->claimed.push_back({.claim = share.claim,
+                                           .driver = device.driver,
+                                           .device = device.name,
+                                           .takes = share.takes});
+            }
+        }
+    }
 }
 
 }  // namespace aliquot::node

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cluster says of its GPU nodes and of the agent.
 #include <algorithm>
+#include <map>
 
 #include "base/sentence.h"
 #include "verify/session.h"
@@ -14,7 +15,21 @@ std::string offer_text(const node::GpuNode& node) {
         if (count == 0) continue;
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
     }
+    std::map<std::string, unsigned> devices;
+    for (const node::ClaimDevice& one : node.claim_devices) devices[one.driver] += one.usable();
+    for (const auto& [driver, count] : devices) {
+        if (count == 0) continue;
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + " of " + driver + " by claims";
+    }
     return text;
+}
+
+/// What nodes hand out by claims; where that cannot be read it is said, and taken to be nothing.
+node::ClaimDevices claim_devices(Session& session) {
+    auto devices = node::read_claim_devices(session.api, session.call());
+    if (devices) return *std::move(devices);
+    session.refused("claims", "", devices.failure());
+    return {};
 }
 
 std::vector<node::GpuNode> gpu_nodes(Session& session) {
@@ -25,11 +40,13 @@ std::vector<node::GpuNode> gpu_nodes(Session& session) {
                        "look at the kubeconfig and its context; the right needed is: list nodes");
         return {};
     }
+    auto by_claims = claim_devices(session);
     std::vector<node::GpuNode> nodes;
     bool known = false;
     for (const kube_client::Object& object : page->items) {
         auto node = node::read_gpu_node(object.json);
         if (!node) continue;
+        node->claim_devices = std::move(by_claims[node->name()]);
         known = known || node->name() == session.options.node;
         const bool asked = session.options.node.empty() || node->name() == session.options.node;
         if (asked && !offer_text(*node).empty()) nodes.push_back(*std::move(node));

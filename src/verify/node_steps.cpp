@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "verify/session.h"
 #include "verify/test_pod.h"
+#include "verify/wanted.h"
 
 namespace aliquot::verify {
 namespace {
@@ -17,8 +18,17 @@ std::optional<std::uint64_t> label_number(const node::GpuNode& node, const char*
     return text ? parse_number<std::uint64_t>(*text) : std::nullopt;
 }
 
+/// By extended resources.
+bool offers_nothing(const node::GpuNode& node) {
+    return std::ranges::all_of(node.capacity, [](const auto& one) { return one.second == 0; });
+}
+
 void look_at_labels(Session& session, const node::GpuNode& node) {
     const std::string& name = node.name();
+    if (offers_nothing(node)) {
+        return session.ok("labels", name,
+                          "its GPUs are handed out by claims, which no label counts");
+    }
     const auto count = label_number(node, "nvidia.com/gpu.count");
     const auto replicas = label_number(node, "nvidia.com/gpu.replicas");
     if (!count) {
@@ -50,18 +60,11 @@ void look_at_labels(Session& session, const node::GpuNode& node) {
                    evidence, "aliquot doctor node " + name);
 }
 
-/// One resource of a node, and its test pods.
-class ResourceRun {
+/// One of the things that a node offers, and its test pods.
+class WantedRun {
 public:
-    ResourceRun(Session& session, const node::GpuNode& node, const std::string& resource,
-                unsigned number)
-        : session_(session), node_(node), resource_(resource), number_(number) {
-        for (const node::ShareStatus& share : node.shares) {
-            if (share.resource != resource) continue;
-            kinds_ += 1;
-            share_ = share;
-        }
-    }
+    WantedRun(Session& session, const node::GpuNode& node, const Wanted& wanted, unsigned number)
+        : session_(session), node_(node), wanted_(wanted), number_(number) {}
 
     void run() {
         auto first = start("a");
@@ -75,25 +78,22 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string subject() const { return "one " + resource_; }
-
-    /// Of what a newer agent says in a word that we do not know, the probe expects nothing.
-    [[nodiscard]] Mechanism known_mechanism() const {
-        const bool known = share_ && share_->mechanism != Mechanism::kUnknown;
-        return known ? share_->mechanism : Mechanism::kNone;
-    }
+    [[nodiscard]] const std::string& subject() const { return wanted_.text; }
 
     [[nodiscard]] TestPod pod_of(const std::string& letter) const {
         TestPod pod{.name = "probe-" + std::to_string(number_) + "-" + letter,
                     .space = session_.options.space,
                     .node = node_.name(),
-                    .resource = resource_,
+                    .resource = wanted_.resource,
+                    .claim = wanted_.claim,
                     .image = session_.image,
-                    .mechanism = known_mechanism(),
+                    .mechanism = wanted_.known_mechanism(),
                     .runtime_class = session_.options.runtime_class,
                     .user = session_.options.user};
         // Without the agent's word, or with several kinds of devices, the limit is not known.
-        if (pod.mechanism != Mechanism::kNone && kinds_ == 1) pod.memory_mib = share_->memory_mib;
+        if (pod.mechanism != Mechanism::kNone && wanted_.kinds == 1) {
+            pod.memory_mib = wanted_.memory_mib;
+        }
         return pod;
     }
 
@@ -110,12 +110,22 @@ private:
         remove(pod.name);
     }
 
+    /// The template of its claim goes with the namespace.
+    kube_client::Outcome<kube_client::Object> make(const TestPod& pod) {
+        if (pod.resource.empty()) {
+            auto claim = session_.api.create(claim_templates(), pod.space, template_json(pod),
+                                             {.call = session_.call()});
+            if (!claim) return claim;
+        }
+        return session_.api.create(kube_client::resources::pods(), pod.space, to_json(pod),
+                                   {.call = session_.call()});
+    }
+
     /// Waits until the probe has answered. Empty: it was said why it has not.
     std::optional<ProbeAnswer> start(const std::string& letter) {
         const TestPod pod = pod_of(letter);
         const std::string id = letter == "a" ? "pod" : "together";
-        auto made = session_.api.create(kube_client::resources::pods(), pod.space, to_json(pod),
-                                        {.call = session_.call()});
+        const auto made = make(pod);
         if (!made) {
             session_.not_proven(id, node_.name(), made.failure());
             return std::nullopt;
@@ -197,30 +207,30 @@ private:
 
     void judge_share(const ProbeAnswer& answer) {
         const std::string& node = node_.name();
-        const Mechanism mechanism = share_ ? share_->mechanism : Mechanism::kNone;
+        const Mechanism mechanism = wanted_.mechanism;
         const std::string how(grant::node_text(mechanism));
         if (answer.share.has_value()) {
             if (*answer.share) {
                 return session_.ok("share", node,
-                                   "its share of " + std::to_string(share_->memory_mib) +
+                                   "its share of " + std::to_string(wanted_.memory_mib) +
                                        " MiB holds (" + how + "): " + answer.share_how);
             }
             return session_.failed("share", node,
-                                   "its share of " + std::to_string(share_->memory_mib) +
+                                   "its share of " + std::to_string(wanted_.memory_mib) +
                                        " MiB does not hold (" + how + ")",
                                    answer.share_how, "aliquot node show " + node);
         }
         session_.skipped("share", node,
-                         !share_                         ? "no agent says what a share is"
+                         !wanted_.told                   ? "no agent says what a share is"
                          : mechanism == Mechanism::kNone ? "a whole GPU: there is no limit to keep"
                          : mechanism == Mechanism::kTimeSlicing ? "time slices limit no memory"
-                         : kinds_ > 1 ? "its devices differ: which limit counts is not known"
-                                      : answer.share_how);
+                         : wanted_.kinds > 1 ? "its devices differ: which limit counts is not known"
+                                             : answer.share_how);
     }
 
     void look_at_second(const ProbeAnswer& first) {
         const std::string& node = node_.name();
-        if (!share_ || share_->per_gpu < 2) return;
+        if (!wanted_.several) return;
         const auto second = start("b");
         if (!second) return;
         if (second->gpus.empty()) {
@@ -274,10 +284,8 @@ private:
 
     Session& session_;
     const node::GpuNode& node_;
-    const std::string& resource_;
+    const Wanted& wanted_;
     unsigned number_;
-    std::optional<node::ShareStatus> share_;  // what the agent says of it
-    unsigned kinds_ = 0;                      // of devices that it has
     std::vector<std::string> pods_;
 };
 
@@ -289,13 +297,13 @@ void look_at_node(Session& session, const node::GpuNode& node) {
     // Pods of several nodes are told apart by a number that the node's name gives.
     const auto place = static_cast<unsigned>(std::hash<std::string>()(node.name()) % 1'000'000);
     unsigned number = 0;
-    for (const auto& [resource, count] : node.allocatable) {
-        if (count == 0 || session.stop.stop_requested()) continue;
+    for (const Wanted& wanted : wanted_of(node)) {
+        if (session.stop.stop_requested()) return;
         if (++number > kMostResources) {
-            session.skipped("pod", node.name(), resource + ": more than four resources");
+            session.skipped("pod", node.name(), wanted.text + ": more than four resources");
             continue;
         }
-        ResourceRun(session, node, resource, place * 10 + number).run();
+        WantedRun(session, node, wanted, place * 10 + number).run();
     }
 }
 

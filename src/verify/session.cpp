@@ -52,7 +52,8 @@ void Session::not_proven(std::string id, std::string node, const kube_client::Fa
             "baseline or privileged";
     } else if (failure.is(kube_client::Reason::kForbidden)) {
         fix = "rights needed in namespace " + options.space +
-              ": create, get and delete pods, get pods/log";
+              ": create, get and delete pods, get pods/log, for GPUs by claims create "
+              "resourceclaimtemplates";
     }
     failed(std::move(id), std::move(node), failure.message, "", std::move(fix));
 }

@@ -22,7 +22,39 @@ std::vector<std::string> arguments(const TestPod& pod) {
     return words;
 }
 
+/// What the container is given, and names: a device of a resource, or the claim.
+Json resources_of(const TestPod& pod) {
+    Json resources{{"limits", {{"cpu", "1"}, {"memory", "2Gi"}}},
+                   {"requests", {{"cpu", "10m"}, {"memory", "64Mi"}}}};
+    if (pod.resource.empty()) {
+        resources["claims"] = Json::array({{{"name", "gpu"}}});
+    } else {
+        resources["limits"][pod.resource] = "1";
+    }
+    return resources;
+}
+
 }  // namespace
+
+const kube_client::Resource& claim_templates() {
+    static const kube_client::Resource kResource{"resource.k8s.io", "v1", "resourceclaimtemplates",
+                                                 "ResourceClaimTemplate", true};
+    return kResource;
+}
+
+std::string template_json(const TestPod& pod) {
+    Json exactly{{"deviceClassName", pod.claim.device_class}};
+    if (!pod.claim.memory.empty()) {
+        exactly["capacity"] = {
+            {"requests", {{"memory", pod.claim.memory}, {"compute", pod.claim.compute}}}};
+    }
+    const Json request{{"name", "gpu"}, {"exactly", std::move(exactly)}};
+    return Json{{"apiVersion", "resource.k8s.io/v1"},
+                {"kind", "ResourceClaimTemplate"},
+                {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
+                {"spec", {{"spec", {{"devices", {{"requests", Json::array({request})}}}}}}}}
+        .dump();
+}
 
 std::string to_json(const TestPod& pod) {
     Json spec{
@@ -43,19 +75,20 @@ std::string to_json(const TestPod& pod) {
                Json::array({{{"matchFields", Json::array({{{"key", "metadata.name"},
                                                            {"operator", "In"},
                                                            {"values", {pod.node}}}})}}})}}}}}}},
-        {"containers",
-         Json::array({{{"name", "probe"},
-                       {"image", pod.image},
-                       {"imagePullPolicy", "IfNotPresent"},
-                       {"command", {"/usr/bin/aliquot-probe"}},
-                       {"args", arguments(pod)},
-                       {"resources",
-                        {{"limits", {{pod.resource, "1"}, {"cpu", "1"}, {"memory", "2Gi"}}},
-                         {"requests", {{"cpu", "10m"}, {"memory", "64Mi"}}}}},
-                       {"securityContext",
-                        {{"allowPrivilegeEscalation", false},
-                         {"readOnlyRootFilesystem", true},
-                         {"capabilities", {{"drop", {"ALL"}}}}}}}})}};
+        {"containers", Json::array({{{"name", "probe"},
+                                     {"image", pod.image},
+                                     {"imagePullPolicy", "IfNotPresent"},
+                                     {"command", {"/usr/bin/aliquot-probe"}},
+                                     {"args", arguments(pod)},
+                                     {"resources", resources_of(pod)},
+                                     {"securityContext",
+                                      {{"allowPrivilegeEscalation", false},
+                                       {"readOnlyRootFilesystem", true},
+                                       {"capabilities", {{"drop", {"ALL"}}}}}}}})}};
+    if (pod.resource.empty()) {
+        spec["resourceClaims"] =
+            Json::array({{{"name", "gpu"}, {"resourceClaimTemplateName", pod.name}}});
+    }
     if (!pod.runtime_class.empty()) spec["runtimeClassName"] = pod.runtime_class;
     return Json{{"apiVersion", "v1"},
                 {"kind", "Pod"},

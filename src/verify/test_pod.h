@@ -10,6 +10,7 @@
 
 #include "grant/mechanism.h"
 #include "kube_client/api.h"
+#include "verify/wanted.h"
 
 namespace aliquot::verify {
 
@@ -18,14 +19,19 @@ struct TestPod {
     std::string name;
     std::string space;
     std::string node;
-    std::string resource;  // one device of it
-    std::string image;     // holds /usr/bin/aliquot-probe
+    std::string resource;  // one device of it; empty: what `claim` says
+    ClaimWish claim{};
+    std::string image;  // holds /usr/bin/aliquot-probe
     grant::Mechanism mechanism = grant::Mechanism::kNone;
     std::uint64_t memory_mib = 0;  // of the share; 0: no limit is expected
     std::string runtime_class;     // empty: the node's own
     unsigned user = 65532;
     unsigned hold_seconds = 300;  // it stays on the GPU so long after its answer
 };
+
+/// The ResourceClaimTemplate of a pod that asks by claim; both have the same name.
+std::string template_json(const TestPod& pod);
+const kube_client::Resource& claim_templates();
 
 /// The Pod object: fits the Pod Security profile "restricted", bound to its node by affinity (the
 /// scheduler places it), tolerates every taint.

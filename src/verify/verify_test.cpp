@@ -12,6 +12,7 @@
 
 #include "kube_client/stub_api.h"
 #include "verify/test_pod.h"
+#include "verify/wanted.h"
 
 namespace aliquot::verify {
 namespace {
@@ -64,6 +65,17 @@ public:
         api.put("/api/v1/nodes", {"", "gpu-1"}, body.dump());
     }
 
+    /// Its GPU is handed out by claims only.
+    void serve_claims(const std::string& device) {
+        api.put("/api/v1/nodes", {"", "gpu-1"},
+                R"({"apiVersion":"v1","kind":"Node","status":{"conditions":[{"type":"Ready",)"
+                R"("status":"True"}]}})");
+        api.put("/apis/resource.k8s.io/v1/resourceslices", {"", "s"},
+                R"({"spec":{"driver":"gpu.aliquot.dev","nodeName":"gpu-1","pool":{"name":"gpu-1",)"
+                R"("generation":1,"resourceSliceCount":1},"devices":[)" +
+                    device + "]}}");
+    }
+
     Report run(Options options = {}, std::stop_token stop = {}) {
         options.look_every = std::chrono::milliseconds(1);
         return verify::run(api, options, std::move(stop));
@@ -75,8 +87,9 @@ public:
     Json status{{"phase", "Running"}};
     bool metrics = true;
     std::string forbidden;
-    std::string why = "no";  // it is forbidden
-    std::vector<Json> pods;  // that were made
+    std::string why = "no";       // it is forbidden
+    std::vector<Json> pods;       // that were made
+    std::vector<Json> templates;  // of claims
     std::function<void()> on_pod = [] {};
     unsigned removed_spaces = 0;
     std::mutex mutex;
@@ -108,6 +121,10 @@ private:
             pod["status"] = status;
             if (status["phase"] != "Pending") pod["spec"]["nodeName"] = "gpu-1";
             return Reply{201, pod.dump()};
+        }
+        if (path.ends_with("/aliquot-verify/resourceclaimtemplates") && request.method == "POST") {
+            templates.push_back(Json::parse(request.body));
+            return Reply{201, request.body};
         }
         if (path.starts_with("/api/v1/namespaces/aliquot-verify/pods/") &&
             request.method == "GET") {
@@ -150,6 +167,84 @@ TEST(Verify, ProvesANodeThatKeepsItsWord) {
     EXPECT_EQ(container["resources"]["limits"]["nvidia.com/gpu"], "1");
     EXPECT_NE(container["args"].dump().find("3839Mi"), std::string::npos);
     EXPECT_EQ(container["securityContext"]["allowPrivilegeEscalation"], false);
+}
+
+TEST(Verify, ProvesANodeThatHandsOutItsGpusByClaims) {
+    Cluster cluster;
+    cluster.serve_claims(
+        R"({"name":"gpu-0","allowMultipleAllocations":true,"attributes":{"type":{"string":"gpu"}}})");
+    const Report report = cluster.run();
+    EXPECT_TRUE(report.success()) << text_of(report);
+    EXPECT_EQ(find(report, "nodes")->evidence, "gpu-1: 1 of gpu.aliquot.dev by claims");
+    EXPECT_EQ(find(report, "pod")->message, "a pod with 1Gi of gpu.aliquot.dev by claim runs");
+    EXPECT_EQ(find(report, "share")->result, Verdict::kOk);
+    EXPECT_EQ(find(report, "together")->result, Verdict::kOk);
+    ASSERT_EQ(cluster.templates.size(), 2U);
+    const Json& request = cluster.templates[0]["spec"]["spec"]["devices"]["requests"][0];
+    EXPECT_EQ(request["exactly"]["deviceClassName"], "gpu.aliquot.dev");
+    EXPECT_EQ(request["exactly"]["capacity"]["requests"],
+              Json({{"memory", "1Gi"}, {"compute", "10"}}));
+    ASSERT_EQ(cluster.pods.size(), 2U);
+    const Json& spec = cluster.pods[0]["spec"];
+    EXPECT_EQ(spec["resourceClaims"][0]["resourceClaimTemplateName"],
+              cluster.templates[0]["metadata"]["name"]);
+    EXPECT_EQ(spec["containers"][0]["resources"]["claims"][0]["name"], "gpu");
+    EXPECT_NE(spec["containers"][0]["args"].dump().find("1024Mi"), std::string::npos);
+}
+
+TEST(Verify, SaysThatNobodyGetsATaintedDevice) {
+    Cluster cluster;
+    cluster.serve_claims(R"({"name":"gpu-0","taints":[{"key":"a/b","effect":"NoSchedule"}]})");
+    const Report report = cluster.run();
+    EXPECT_EQ(find(report, "nodes")->message, "none of 1 node offers a GPU") << text_of(report);
+}
+
+TEST(Verify, GoesOnWhereItMayNotReadClaims) {
+    Cluster cluster;
+    cluster.forbidden = "/resourceslices";
+    const Report report = cluster.run();
+    EXPECT_TRUE(report.success()) << text_of(report);
+    EXPECT_EQ(find(report, "claims")->result, Verdict::kSkipped);
+}
+
+TEST(Wanted, IsWhatANodeOffers) {
+    node::GpuNode node;
+    node.allocatable = {{"nvidia.com/gpu", 4}, {"nvidia.com/none", 0}};
+    node.shares = {{.resource = "nvidia.com/gpu",
+                    .mechanism = grant::Mechanism::kMps,
+                    .model = {},
+                    .devices = 4,
+                    .per_gpu = 4,
+                    .memory_mib = 3839}};
+    const auto share = [](const char* name, std::uint64_t memory) {
+        return node::ClaimDevice{.driver = "gpu.aliquot.dev",
+                                 .name = name,
+                                 .kind = "share",
+                                 .uuid = "GPU-a",
+                                 .model = {},
+                                 .memory_mib = memory,
+                                 .gpu_memory_mib = 15356,
+                                 .held = {}};
+    };
+    node::ClaimDevice mig = share("mig-0", 4864);
+    mig.kind = "mig";
+    node.claim_devices = {share("share-0", 7168), share("share-1", 7168), mig};
+    auto wanted = wanted_of(node);
+    ASSERT_EQ(wanted.size(), 3U);
+    EXPECT_EQ(wanted[0].text, "one nvidia.com/gpu");
+    EXPECT_EQ(wanted[0].memory_mib, 3839U);
+    EXPECT_TRUE(wanted[0].several);
+    EXPECT_EQ(wanted[1].claim, ClaimWish{.device_class = "gpu.aliquot.dev"});
+    EXPECT_EQ(wanted[1].mechanism, grant::Mechanism::kGuarded);
+    EXPECT_EQ(wanted[1].memory_mib, 7168U);
+    EXPECT_TRUE(wanted[1].several);
+    EXPECT_EQ(wanted[2].claim.device_class, "mig.aliquot.dev");
+    EXPECT_EQ(wanted[2].mechanism, grant::Mechanism::kMig);
+    EXPECT_FALSE(wanted[2].several);
+    node.claim_devices[1].memory_mib = 3584;
+    EXPECT_EQ(wanted_of(node)[1].kinds, 2U) << "which limit counts is not known";
+    node.claim_devices = {share("share-0", 15356), share("share-1", 15356)};
+    EXPECT_EQ(wanted_of(node)[1].mechanism, grant::Mechanism::kTimeSlicing) << "no limits";
 }
 
 TEST(Verify, SaysThatAShareDoesNotHold) {

@@ -72,6 +72,11 @@ kube_client::Outcome<LabelOutcome> try_change(kube_client::Api& api, const Clust
     return outcome;
 }
 
+std::string why_not_read(const kube_client::Failure& failure) {
+    const std::string right = missing_right(failure.message);
+    return right.empty() ? failure.message : "a role must allow: " + right;
+}
+
 void no_such_node(Context& context, const std::string& name, const ClusterNodes& all) {
     std::vector<std::string_view> known;
     for (const auto& one : all.nodes) known.push_back(one.name());
@@ -145,8 +150,7 @@ Holders read_holders(kube_client::Api& api, const ClusterOptions& words, const s
         const auto page =
             api.list_page(kube_client::resources::pods(), options, token, call_of(words));
         if (!page) {
-            const std::string right = missing_right(page.failure().message);
-            problem = right.empty() ? page.failure().message : "a role must allow: " + right;
+            problem = why_not_read(page.failure());
             return {};
         }
         for (const kube_client::Object& pod : page->items) {
@@ -158,6 +162,24 @@ Holders read_holders(kube_client::Api& api, const ClusterOptions& words, const s
     }
     problem = "there are more than 50,000 pods";
     return {};
+}
+
+void read_claims(kube_client::Api& api, const ClusterOptions& words, ClusterNodes& nodes,
+                 Holders& holders, std::string& problem) {
+    auto devices = node::read_claim_devices(api, call_of(words));
+    if (!devices) {
+        problem = why_not_read(devices.failure());
+        return;
+    }
+    for (node::GpuNode& one : nodes.nodes) {
+        const auto found = devices->find(one.name());
+        if (found == devices->end()) continue;
+        one.claim_devices = std::move(found->second);
+        std::vector<node::Holder> all;
+        if (const auto held = holders.find(one.name()); held != holders.end()) all = held->second;
+        node::add_claimed(one, all);
+        if (!all.empty()) holders[one.name()] = std::move(all);
+    }
 }
 
 kube_client::Outcome<LabelOutcome> change_labels(kube_client::Api& api, const ClusterOptions& words,

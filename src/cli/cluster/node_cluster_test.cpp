@@ -6,6 +6,7 @@
 
 #include "cli/cluster/node_command.h"
 #include "cli/cluster/node_config_wait.h"
+#include "cli/cluster/node_picture.h"
 #include "kube_client/stub_api.h"
 
 namespace aliquot::cli {
@@ -92,6 +93,89 @@ TEST(NodeChoice, NamesTheNearestNode) {
     EXPECT_FALSE(choose_nodes(context, server.api, {}, {}));
     EXPECT_FALSE(choose_nodes(context, server.api, {}, {.names = {"gpu-1"}, .all = true}));
     EXPECT_TRUE(choose_nodes(context, server.api, {}, {.names = {"gpu-1"}}));
+}
+
+/// A node that hands out its two GPUs by claims; pods of a container with three of them.
+struct ClaimServer {
+    ClaimServer() {
+        api.put("/api/v1/nodes", {"", "gpu-1"}, R"({"apiVersion":"v1","kind":"Node"})");
+        api.put("/api/v1/nodes", {"", "gpu-2"}, R"({"apiVersion":"v1","kind":"Node"})");
+        api.put("/apis/resource.k8s.io/v1/resourceslices", {"", "s"},
+                R"({"spec":{"driver":"gpu.aliquot.dev","nodeName":"gpu-1","pool":{"name":"gpu-1",)"
+                R"("generation":1,"resourceSliceCount":1},"devices":[)" +
+                    device("gpu-a") + "," + device("gpu-b") + "]}}");
+        claim("train", "gpu-a", "8Gi", "50");
+        claim("serve", "gpu-a", "3Gi", "25");
+    }
+    static std::string device(const std::string& name) {
+        return R"({"name":")" + name +
+               R"(","allowMultipleAllocations":true,"attributes":{"type":{"string":"gpu"},)"
+               R"("productName":{"string":"NVIDIA A2"},"uuid":{"string":"GPU-)" +
+               name + "\"}}}";
+    }
+    void claim(const std::string& name, const std::string& device, const std::string& memory,
+               const std::string& compute) {
+        api.put("/apis/resource.k8s.io/v1/resourceclaims", {"ai", name},
+                R"({"spec":{},"status":{"allocation":{"devices":{"results":[{"request":"gpu",)"
+                R"("driver":"gpu.aliquot.dev","pool":"gpu-1","device":")" +
+                    device + R"(","shareID":"s","consumedCapacity":{"memory":")" + memory +
+                    R"(","compute":")" + compute +
+                    R"("}}]}},"reservedFor":[{"resource":"pods","name":"pod-)" + name +
+                    R"(","uid":"u"}]}})");
+    }
+    NodePicture look(const ClusterOptions& words = {}) {
+        std::ostringstream none;
+        Context context{.out = none, .err = none};
+        NodePicture picture{.nodes = *read_nodes(context, api, words, "")};
+        picture.holders = read_holders(api, words, "", picture.holders_problem);
+        read_claims(api, words, picture.nodes, picture.holders, picture.claims_problem);
+        return picture;
+    }
+    kube_client::StubApi api;
+};
+
+TEST(NodePicture, TellsWhatClaimsHoldOfANode) {
+    ClaimServer server;
+    const NodePicture picture = server.look();
+    const node::GpuNode& node = picture.nodes.nodes.at(0);
+    EXPECT_TRUE(node.has_gpus());
+    EXPECT_FALSE(picture.nodes.nodes.at(1).has_gpus());
+    const Row row = node_row(picture, node, false);
+    EXPECT_EQ(row.at(2), "2x NVIDIA A2");
+    EXPECT_EQ(row.at(3), "gpu.aliquot.dev 1/2 by 2 claims");
+    const auto& holders = picture.holders.at("gpu-1");
+    ASSERT_EQ(holders.size(), 2U);
+    EXPECT_EQ(holders[0].pod, "ai/pod-serve");
+    EXPECT_EQ(claimed_text(holders[0].claimed.at(0)), "3Gi, 25 % of gpu-a by claim serve");
+    std::ostringstream out;
+    Context context{.out = out, .err = out};
+    print_node(context, "json", picture, node);
+    const Json told = Json::parse(out.str());
+    EXPECT_EQ(told["claimDevices"][0]["claims"][1]["claim"], "ai/train");
+    EXPECT_EQ(told["claimDevices"][1]["claims"], Json::array());
+    EXPECT_EQ(told["pods"][1]["claims"][0]["takes"], "8Gi, 50 %");
+}
+
+TEST(NodePicture, SaysThatClaimsCannotBeRead) {
+    ClaimServer server;
+    server.api.before = [](const Request& request) -> std::optional<Outcome<Reply>> {
+        if (request.path.find("resourceclaims") == std::string::npos) return std::nullopt;
+        return Reply{
+            403, R"({"kind":"Status","reason":"Forbidden","message":"resourceclaims.)"
+                 R"(resource.k8s.io is forbidden: User \"ada\" cannot list resource )"
+                 R"(\"resourceclaims\" in API group \"resource.k8s.io\" at the cluster scope"})"};
+    };
+    const NodePicture picture = server.look();
+    std::ostringstream err;
+    Context context{.out = err, .err = err};
+    tell_problems(context, picture);
+    EXPECT_EQ(err.str(),
+              "aliquot: what claims hold is not known: a role must allow: list "
+              "resourceclaims.resource.k8s.io\n");
+    std::ostringstream out;
+    Context printing{.out = out, .err = err};
+    print_node(printing, "json", picture, picture.nodes.nodes[0]);
+    EXPECT_TRUE(Json::parse(out.str())["claimDevices"].is_null());
 }
 
 TEST(ConfigWait, TakesOnlyAnAnswerToWhatWasAsked) {

@@ -40,6 +40,11 @@ using Holders = std::map<std::string, std::vector<node::Holder>>;
 Holders read_holders(kube_client::Api& api, const ClusterOptions& words, const std::string& node,
                      std::string& problem);
 
+/// Adds to the nodes what they hand out by ResourceClaims, and to what pods hold what they have by
+/// claims. `problem` is set, and nothing added, when we may not list these.
+void read_claims(kube_client::Api& api, const ClusterOptions& words, ClusterNodes& nodes,
+                 Holders& holders, std::string& problem);
+
 /// Writes labels of a node by server-side apply under the field manager "aliquot", whose labels are
 /// read first: others stay as they are.
 struct LabelChange {

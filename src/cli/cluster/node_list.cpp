@@ -24,12 +24,14 @@ std::optional<NodePicture> look(Context& context, kube_client::Api& api,
                                 const NodeListOptions& words) {
     auto nodes = read_nodes(context, api, words.cluster, words.selector);
     if (!nodes) return std::nullopt;
-    if (!words.all) {
-        std::erase_if(nodes->nodes, [](const node::GpuNode& one) { return !one.has_gpus(); });
-    }
     NodePicture picture{.nodes = *std::move(nodes)};
     if (!picture.nodes.nodes.empty()) {
         picture.holders = read_holders(api, words.cluster, "", picture.holders_problem);
+        read_claims(api, words.cluster, picture.nodes, picture.holders, picture.claims_problem);
+    }
+    if (!words.all) {
+        std::erase_if(picture.nodes.nodes,
+                      [](const node::GpuNode& one) { return !one.has_gpus(); });
     }
     return picture;
 }
@@ -88,9 +90,7 @@ void list(Context& context, const NodeListOptions& words) {
     if (!connection) return;
     auto picture = look(context, *connection->api, words);
     if (!picture) return;
-    if (!picture->holders_problem.empty()) {
-        context.err << "aliquot: what pods hold is not known: " << picture->holders_problem << '\n';
-    }
+    tell_problems(context, *picture);
     const bool wide = words.format == "wide";
     if (wide || words.format == "table") {
         if (picture->nodes.nodes.empty()) {
@@ -121,7 +121,8 @@ void add_node_list(command_line::Command& node, Context& context) {
     command_line::Command* command = node.add_subcommand(
         "list",
         "List the GPU nodes of the cluster: GPUs, shares and how many of them pods hold, health\n\n"
-        "SHARES is RESOURCE HELD/USABLE. Exit code 0: everything is healthy; 1: a GPU is "
+        "SHARES is RESOURCE HELD/USABLE, of GPUs handed out by ResourceClaims DRIVER "
+        "HELD/USABLE.\nExit code 0: everything is healthy; 1: a GPU is "
         "unhealthy\nor a configuration is refused.");
     command->footer(
         "aliquot node list\n"

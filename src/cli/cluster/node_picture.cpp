@@ -30,7 +30,42 @@ std::string shares_text(const NodePicture& picture, const node::GpuNode& node, b
         const std::string mechanism = wide ? mechanism_text(node, resource) : "";
         if (!mechanism.empty()) text += " " + mechanism;
     }
+    for (const auto& [driver, count] : count_claims(node)) {
+        text += (text.empty() ? "" : ", ") + driver + " " + std::to_string(count.held) + "/" +
+                std::to_string(count.usable);
+        if (count.shared) text += " by " + counted(count.claims.size(), "claim");
+        if (count.bad > 0) text += " (" + std::to_string(count.bad) + " bad)";
+    }
     return text;
+}
+
+Json to_json(const node::ClaimDevice& device) {
+    Json claims = Json::array();
+    for (const node::ClaimShare& share : device.held) {
+        claims.push_back({{"claim", share.claim}, {"takes", share.takes}, {"pods", share.pods}});
+    }
+    return {{"driver", device.driver},   {"device", device.name},      {"type", device.kind},
+            {"uuid", device.uuid},       {"model", device.model},      {"shared", device.shared},
+            {"usable", device.usable()}, {"claims", std::move(claims)}};
+}
+
+Json to_json(const node::Holder& holder) {
+    Json claims = Json::array();
+    for (const node::Holder::Claimed& one : holder.claimed) {
+        claims.push_back({{"claim", one.claim},
+                          {"driver", one.driver},
+                          {"device", one.device},
+                          {"takes", one.takes}});
+    }
+    return {{"pod", holder.pod}, {"devices", holder.devices}, {"claims", std::move(claims)}};
+}
+
+Json pods_json(const NodePicture& picture, const node::GpuNode& node) {
+    Json pods = Json::array();
+    const auto found = picture.holders.find(node.name());
+    if (found == picture.holders.end()) return pods;
+    for (const node::Holder& holder : found->second) pods.push_back(to_json(holder));
+    return pods;
 }
 
 Json to_json(const NodePicture& picture, const node::GpuNode& node) {
@@ -44,12 +79,8 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
             picture.holders_problem.empty() ? Json(held(picture, node.name(), resource)) : Json();
         shares.push_back(std::move(share));
     }
-    Json pods = Json::array();
-    if (const auto found = picture.holders.find(node.name()); found != picture.holders.end()) {
-        for (const node::Holder& holder : found->second) {
-            pods.push_back({{"pod", holder.pod}, {"devices", holder.devices}});
-        }
-    }
+    Json claim_devices = Json::array();
+    for (const auto& device : node.claim_devices) claim_devices.push_back(to_json(device));
     Json taints = Json::array();
     for (const auto& taint : node.object.taints) taints.push_back(k8s::to_text(taint));
     Json conditions = Json::array();
@@ -92,7 +123,8 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
             {"gpus", Json::parse(node::to_json(node.gpus))},
             {"shares", std::move(shares)},
             {"offer", Json::parse(node::to_json(node.shares))},
-            {"pods", std::move(pods)},
+            {"claimDevices", picture.claims_problem.empty() ? std::move(claim_devices) : Json()},
+            {"pods", pods_json(picture, node)},
             {"config", std::move(config)},
             {"mig",
              {{"config", label(node::kMigConfigLabel)},
@@ -115,6 +147,15 @@ void print(Context& context, const std::string& format, const Json& what) {
 
 }  // namespace
 
+void tell_problems(Context& context, const NodePicture& picture) {
+    if (!picture.holders_problem.empty()) {
+        context.err << "aliquot: what pods hold is not known: " << picture.holders_problem << '\n';
+    }
+    if (!picture.claims_problem.empty()) {
+        context.err << "aliquot: what claims hold is not known: " << picture.claims_problem << '\n';
+    }
+}
+
 std::uint64_t held(const NodePicture& picture, const std::string& node,
                    const std::string& resource) {
     std::uint64_t sum = 0;
@@ -125,6 +166,24 @@ std::uint64_t held(const NodePicture& picture, const std::string& node,
         if (count != holder.devices.end()) sum += count->second;
     }
     return sum;
+}
+
+std::map<std::string, ClaimCount> count_claims(const node::GpuNode& node) {
+    std::map<std::string, ClaimCount> counts;
+    for (const node::ClaimDevice& device : node.claim_devices) {
+        ClaimCount& count = counts[device.driver];
+        if (device.usable()) ++count.usable;
+        if (device.published && device.tainted) ++count.bad;
+        if (!device.held.empty()) ++count.held;
+        for (const node::ClaimShare& share : device.held) count.claims.insert(share.claim);
+        count.shared = count.shared || device.shared;
+    }
+    return counts;
+}
+
+std::string claimed_text(const node::Holder::Claimed& claimed) {
+    return (claimed.takes.empty() ? "" : claimed.takes + " of ") + claimed.device + " by claim " +
+           claimed.claim.substr(claimed.claim.find('/') + 1);
 }
 
 std::string mechanism_text(const node::GpuNode& node, const std::string& resource) {

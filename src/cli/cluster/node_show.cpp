@@ -3,6 +3,7 @@
 #include <memory>
 #include <ostream>
 
+#include "base/sentence.h"
 #include "base/text.h"
 #include "cli/cluster/node_picture.h"
 #include "command_line/command.h"
@@ -36,6 +37,62 @@ void print_gpus(std::ostream& out, const node::GpuNode& node) {
     }
 }
 
+void print_resources(std::ostream& out, const NodePicture& picture, const node::GpuNode& node) {
+    if (node.capacity.empty()) return;
+    out << '\n';
+    std::vector<Row> rows{{"RESOURCE", "DEVICES", "USABLE", "HELD", "SHARED BY"}};
+    for (const auto& [resource, count] : node.capacity) {
+        const auto healthy = node.allocatable.find(resource);
+        rows.push_back({resource, std::to_string(count),
+                        std::to_string(healthy == node.allocatable.end() ? 0 : healthy->second),
+                        picture.holders_problem.empty()
+                            ? std::to_string(held(picture, node.name(), resource))
+                            : "?",
+                        mechanism_text(node, resource)});
+    }
+    print_rows(out, rows);
+}
+
+std::string state_text(const node::ClaimDevice& device) {
+    if (!device.published) return "not published any more";
+    return device.tainted ? "tainted" : device.shared ? "shared" : "";
+}
+
+/// A row for each claim of a device, or one for a device that nobody has.
+void print_claim_devices(std::ostream& out, const node::GpuNode& node) {
+    if (node.claim_devices.empty()) return;
+    out << '\n';
+    std::vector<Row> rows{{"DRIVER", "DEVICE", "TYPE", "STATE", "CLAIM", "TAKES", "UUID"}};
+    for (const node::ClaimDevice& device : node.claim_devices) {
+        const auto row = [&](const std::string& claim, const std::string& takes) {
+            rows.push_back({device.driver, device.name, device.kind, state_text(device), claim,
+                            takes, device.uuid});
+        };
+        for (const node::ClaimShare& share : device.held) {
+            row(share.claim, share.takes.empty() ? "all" : share.takes);
+        }
+        if (device.held.empty()) row("", "");
+    }
+    print_rows(out, rows);
+}
+
+void print_holders(std::ostream& out, const NodePicture& picture, const node::GpuNode& node) {
+    const auto found = picture.holders.find(node.name());
+    if (found == picture.holders.end()) return;
+    out << '\n';
+    std::vector<Row> rows{{"POD", "HOLDS"}};
+    for (const node::Holder& holder : found->second) {
+        std::vector<std::string> held;
+        const std::string devices = listed(holder.devices, [](const auto& one) {
+            return std::to_string(one.second) + " " + one.first;
+        });
+        if (!devices.empty()) held.push_back(devices);
+        for (const auto& claimed : holder.claimed) held.push_back(claimed_text(claimed));
+        rows.push_back({holder.pod, join(held, "; ")});
+    }
+    print_rows(out, rows);
+}
+
 void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNode& node) {
     const auto line = [&](const char* name, const std::string& value) {
         if (value.empty()) return;
@@ -54,32 +111,9 @@ void print_one(std::ostream& out, const NodePicture& picture, const node::GpuNod
     line("MIG", mig_text(node));
     line("Taints", taints_text(node));
     print_gpus(out, node);
-    if (!node.capacity.empty()) {
-        out << '\n';
-        std::vector<Row> rows{{"RESOURCE", "DEVICES", "USABLE", "HELD", "SHARED BY"}};
-        for (const auto& [resource, count] : node.capacity) {
-            const auto healthy = node.allocatable.find(resource);
-            rows.push_back({resource, std::to_string(count),
-                            std::to_string(healthy == node.allocatable.end() ? 0 : healthy->second),
-                            picture.holders_problem.empty()
-                                ? std::to_string(held(picture, node.name(), resource))
-                                : "?",
-                            mechanism_text(node, resource)});
-        }
-        print_rows(out, rows);
-    }
-    if (const auto found = picture.holders.find(node.name()); found != picture.holders.end()) {
-        out << '\n';
-        std::vector<Row> rows{{"POD", "HOLDS"}};
-        for (const node::Holder& holder : found->second) {
-            std::string devices;
-            for (const auto& [resource, count] : holder.devices) {
-                devices += (devices.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
-            }
-            rows.push_back({holder.pod, devices});
-        }
-        print_rows(out, rows);
-    }
+    print_resources(out, picture, node);
+    print_claim_devices(out, node);
+    print_holders(out, picture, node);
     for (const char* const type : node::kConditions) {
         const auto* const told = node.object.find(type);
         if (told == nullptr) continue;
@@ -98,9 +132,9 @@ void show(Context& context, const NodeShowOptions& words) {
     NodePicture picture{.nodes = *std::move(chosen)};
     picture.holders =
         read_holders(*connection->api, words.cluster, words.name, picture.holders_problem);
-    if (!picture.holders_problem.empty()) {
-        context.err << "aliquot: what pods hold is not known: " << picture.holders_problem << '\n';
-    }
+    read_claims(*connection->api, words.cluster, picture.nodes, picture.holders,
+                picture.claims_problem);
+    tell_problems(context, picture);
     const node::GpuNode& node = picture.nodes.nodes.front();
     if (words.format == "table") {
         print_one(context.out, picture, node);

@@ -8,18 +8,27 @@
 
 #include "base/json_value.h"
 #include "base/sentence.h"
+#include "cli/files/config_claims.h"
 #include "cli/files/config_command.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
 #include "document/write.h"
 #include "document/yaml.h"
+#include "dra/places.h"
 #include "k8s/memory_amount.h"
+#include "os/root.h"
 #include "sharing/offer.h"
 
 namespace aliquot::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct ExplainOptions {
+    OfferOptions node;
+    std::string dra;  // empty: extended resources
+    std::string format = "text";
+};
 
 /// "8Gi and 50 % compute, 4Gi and 25 % compute".
 std::string unequal_text(const std::vector<grant::Limits>& shares) {
@@ -155,11 +164,22 @@ Json to_json(const gpu::Inventory& inventory, const sharing::Offer& offer) {
             {"remarks", offer.remarks}};
 }
 
-void explain(Context& context, const OfferOptions& words, const std::string& format) {
-    const auto node = look_at_node_offer(context, words);
+void explain(Context& context, const ExplainOptions& words) {
+    const auto node = look_at_node_offer(context, words.node);
     if (!node) return;
+    const std::string& format = words.format;
+    const bool by_claims = !words.dra.empty();
+    dra::PlaceFacts places;
+    if (by_claims) {
+        places = dra::read_places(os::Root(host_of(words.node.driver)), node->inventory);
+    }
+    if (format == "text" && by_claims) {
+        context.out << claims_text(*node, places, claim_mode(words.dra));
+        return;
+    }
     if (format == "text") return print_text(context.out, node->inventory, node->offer);
-    const std::string json = dumped(to_json(node->inventory, node->offer));
+    const std::string json = dumped(by_claims ? claims_json(*node, places, claim_mode(words.dra))
+                                              : to_json(node->inventory, node->offer));
     if (format == "json") {
         context.out << json << '\n';
     } else {
@@ -176,13 +196,18 @@ void add_config_explain(command_line::Command& config, Context& context) {
     command->footer(
         "aliquot config explain sharing.yaml\n"
         "aliquot config explain sharing.yaml --node-state /tmp/node   # a simulated node\n"
+        "aliquot config explain sharing.yaml --dra fixed\n"
         "aliquot config explain configmap.yaml --key a100 -o json");
-    auto words = std::make_shared<OfferOptions>();
-    auto format = std::make_shared<std::string>("text");
-    add_offer_options(*command, *words, FileArgument::kRequired);
-    command->add_option("-o,--output", *format, "Output format", "FORMAT (text, json, yaml)")
+    auto words = std::make_shared<ExplainOptions>();
+    add_offer_options(*command, words->node, FileArgument::kRequired);
+    command
+        ->add_option("--dra", words->dra,
+                     "What it would hand out by ResourceClaims instead, as aliquot-agent --dra",
+                     "MODE (whole, fixed, consumable)")
+        ->one_of({"whole", "fixed", "consumable"});
+    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
         ->one_of({"text", "json", "yaml"});
-    command->callback([words, format, &context] { explain(context, *words, *format); });
+    command->callback([words, &context] { explain(context, *words); });
 }
 
 }  // namespace aliquot::cli

@@ -61,7 +61,9 @@ void Bookings::set_pod(const GpuPod& pod) {
     if (pod.is_over) return remove_pod(pod.uid);
     const auto found = entries_.find(pod.uid);
     if (pod.node.empty()) {
-        if (found != entries_.end()) found->second.pod = pod;
+        if (found == entries_.end()) return;
+        found->second.pod = pod;
+        planned_.insert(pod.uid);
         return;
     }
     if (found != entries_.end() && found->second.pod.node == pod.node) {
@@ -70,6 +72,7 @@ void Bookings::set_pod(const GpuPod& pod) {
     }
     Entry& entry = entries_[pod.uid];
     entry.pod = pod;
+    planned_.erase(pod.uid);
     if (!pod.affinity.without.empty()) apart_.insert(pod.uid);
     settle_bound(entry);
 }
@@ -78,6 +81,7 @@ void Bookings::remove_pod(const std::string& uid) {
     const auto found = entries_.find(uid);
     if (found == entries_.end()) return;
     apart_.erase(uid);
+    planned_.erase(uid);
     unseated_.erase(uid);
     release(found->second);
     entries_.erase(found);
@@ -93,6 +97,7 @@ void Bookings::forget(const std::string& uid) {
 void Bookings::plan(const GpuPod& pod, const std::vector<Target>& targets) {
     if (entries_.contains(pod.uid) || pod.is_over || !pod.node.empty()) return;
     Entry& entry = entries_[pod.uid];
+    planned_.insert(pod.uid);
     entry.pod = pod;
     entry.pod.neighbours = nullptr;
     entry.targets = targets;
@@ -318,8 +323,9 @@ void Bookings::book_at(Entry& entry, Target& target) {
 
 /// Those that gave way look for other GPUs of their nodes.
 void Bookings::seat_again() {
-    for (auto& [uid, other] : entries_) {
-        if (other.is_bound() || !other.bookings.empty() || other.targets.empty()) continue;
+    for (const std::string& uid : planned_) {
+        Entry& other = entries_.at(uid);
+        if (!other.bookings.empty() || other.targets.empty()) continue;
         for (Target& one : other.targets) {
             const auto where = nodes_.find(one.node);
             if (where == nodes_.end()) continue;

@@ -101,6 +101,7 @@ private:
     std::map<std::string, ServedNode> nodes_;
     std::map<std::string, Entry> entries_;  // by uid
     std::set<std::string> apart_;           // uids of those with anti-affinity
+    std::set<std::string> planned_;         // uids of those that are not bound
     std::set<std::string>
         unseated_;  // uids of bound ones that are not booked whole: no room for them
     std::map<std::string, k8s::Labels> labels_;  // by node

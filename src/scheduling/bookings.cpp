@@ -370,6 +370,13 @@ std::map<std::string, std::vector<Bookings::Holder>> Bookings::holders() const {
     return holders;
 }
 
+Bookings::Holder Bookings::holder_of(const std::string& uid) const {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end() || found->second.pod.node.empty() || found->second.targets.empty())
+        return {};
+    return {&found->second.pod, &found->second.targets.front().units};
+}
+
 std::string Bookings::self_check() {
     if (std::string wrong = pools_.engine().self_check(); !wrong.empty()) return wrong;
     std::size_t bookings = 0;

@@ -55,6 +55,8 @@ public:
         const DeviceUnits* units = nullptr;
     };
     [[nodiscard]] std::map<std::string, std::vector<Holder>> holders() const;  // by node
+    /// Without a pod: it is not bound, or not known.
+    [[nodiscard]] Holder holder_of(const std::string& uid) const;
     [[nodiscard]] std::string self_check();
 
     /// The labels of any node of the cluster: what pods say of each other goes by them.

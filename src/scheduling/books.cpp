@@ -238,7 +238,12 @@ Decision Books::State::decide(const GpuPod& asked, bool keep) {
         bookings_.pools().units_of(pod.devices.front().resource) == std::set<unsigned>{1} &&
         pod.devices.front().count > 1;
     const unsigned wanted = several ? 1 : pod.spreads ? options_.spread_targets : options_.targets;
-    auto targets = choose(pod, candidates(pod, wanted), wanted);
+    std::vector<Target> targets;
+    if (auto target = fit_wish(pod, bookings_.nodes(), bookings_.pools())) {
+        targets.push_back(*std::move(target));
+    } else {
+        targets = choose(pod, candidates(pod, wanted), wanted);
+    }
     if (targets.empty()) {
         const bool ever = could_ever(pod);
         return {.kind = ever ? Decision::Kind::kWaits : Decision::Kind::kNever,
@@ -351,6 +356,13 @@ std::optional<Preemption> Books::preemption_for(const GpuPod& pod,
     GpuPod asks = pod;
     std::erase_if(asks.devices, [&](const DeviceRequest& one) { return !serves(one.resource); });
     return scheduling::preemption_for(asks, state_->bookings(), rules);
+}
+DefragPlan Books::plan_defrag(const MoveRules& rules) {
+    return scheduling::plan_defrag(state_->bookings(), rules);
+}
+WhollyFree Books::wholly_free() const { return scheduling::wholly_free(state_->bookings()); }
+Replay Books::replay(const MoveRules& rules, const std::vector<PlannedMove>& moves) {
+    return scheduling::replay(state_->bookings(), rules, moves);
 }
 void Books::keep_node(const GpuPod& pod, const std::string& node) {
     state_->bookings().keep_nodes({node}, {pod.holder(), pod.full_name(), pod.priority});

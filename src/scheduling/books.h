@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduling/decision.h"
+#include "scheduling/defrag.h"
 #include "scheduling/gang_fit.h"
 #include "scheduling/gangs.h"
 #include "scheduling/gpu_pod.h"
@@ -76,6 +77,11 @@ public:
     /// preemption_for(); nobody is evicted by it.
     [[nodiscard]] std::optional<Preemption> preemption_for(const GpuPod& pod,
                                                            const PreemptionRules& rules) const;
+    /// plan_defrag(); the books are left as the moves leave them.
+    DefragPlan plan_defrag(const MoveRules& rules);
+    [[nodiscard]] WhollyFree wholly_free() const;
+    /// As replay() of moves.h.
+    Replay replay(const MoveRules& rules, const std::vector<PlannedMove>& moves);
     /// Keeps this node, whatever keep_for() would choose.
     void keep_node(const GpuPod& pod, const std::string& node);
     /// As keep_for(), of as many nodes as the gang needs. Empty: none would do.

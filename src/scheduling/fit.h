@@ -28,6 +28,10 @@ std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, con
 std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, const Pools& pools,
                                   const DeviceUnits& returned);
 
+/// What the pod wishes for, if it can have just that.
+std::optional<Target> fit_wish(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
+                               const Pools& pools);
+
 /// What the node lacks of devices for the pod: "has 3 of 8 nvidia.com/gpu free, 4 are asked".
 std::string lacks(const GpuPod& pod, const ServedNode& node, const Pools& pools);
 

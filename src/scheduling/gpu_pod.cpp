@@ -93,8 +93,21 @@ void read_owner(const Value& pod, GpuPod& made) {
         const std::string kind = document::text_at(one, {"kind"});
         made.owner = document::text_at(one, {"uid"});
         made.stays_put = kind == "DaemonSet" || kind == "Node";
+        made.is_of_job = kind == "Job";
         return;
     }
+}
+
+/// Ours, and what autoscalers call the same.
+GpuPod::Movable movable_by(const k8s::Labels& annotations) {
+    const auto says = [&](const char* key, const char* value) {
+        const auto found = annotations.find(key);
+        return found != annotations.end() && found->second == value;
+    };
+    if (says(kMovableAnnotation, "false") || says("karpenter.sh/do-not-disrupt", "true") ||
+        says("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"))
+        return GpuPod::Movable::kNo;
+    return says(kMovableAnnotation, "true") ? GpuPod::Movable::kYes : GpuPod::Movable::kUntold;
 }
 
 }  // namespace
@@ -138,6 +151,9 @@ Result<GpuPod> read_gpu_pod(std::string_view json) {
     made.priority = parse_number<std::int32_t>(document::text_at(spec, {"priority"})).value_or(0);
     const auto plan = pod.annotations.find(kPlanAnnotation);
     if (plan != pod.annotations.end()) made.plan = plan->second;
+    const auto move = pod.annotations.find(kMoveAnnotation);
+    if (move != pod.annotations.end()) made.move = move->second;
+    made.movable = movable_by(pod.annotations);
     const k8s::Amounts requests = pod.requests();
     made.cpu_milli = rounded_up(requests, "cpu", 1 / kMilli);
     made.memory_mib = rounded_up(requests, "memory", kMib);

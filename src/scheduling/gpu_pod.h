@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "k8s/node_selector.h"
 #include "k8s/pod_affinity.h"
 #include "k8s/taint.h"
+#include "scheduling/decision.h"
 #include "scheduling/gang_claim.h"
 #include "scheduling/node_rules.h"
 
@@ -18,6 +20,10 @@ namespace aliquot::scheduling {
 
 /// What was decided, on the pod; plan.h.
 inline constexpr char kPlanAnnotation[] = "aliquot.dev/plan";
+/// Of a pod that somebody moves: where it is to come back; moved_pods.h.
+inline constexpr char kMoveAnnotation[] = "aliquot.dev/move";
+/// Annotation: "false": the pod is never moved; "true": though a Job owns it, which counts an end as a failure.
+inline constexpr char kMovableAnnotation[] = "aliquot.dev/movable";
 
 /// What one container asks of one extended resource.
 struct DeviceRequest {
@@ -47,16 +53,20 @@ struct GpuPod {
     bool has_succeeded = false;  // it has ended well
     bool is_leaving = false;     // it has a deletionTimestamp
     std::string owner;  // uid of the controller that makes it again when it is deleted; empty: none
-    bool stays_put = false;   // its owner makes it again on the same node
-    bool may_preempt = true;  // spec.preemptionPolicy
-    bool spreads = false;     // topology spread or pod (anti-)affinity is its own affair
-    bool is_apart = false;    // required anti-affinity by node: no two of a gang on one
+    bool stays_put = false;  // its owner makes it again on the same node
+    bool is_of_job = false;  // its owner is a Job
+    enum class Movable : std::uint8_t { kUntold, kYes, kNo };
+    Movable movable = Movable::kUntold;  // what its annotations say
+    bool may_preempt = true;             // spec.preemptionPolicy
+    bool spreads = false;                // topology spread or pod (anti-)affinity is its own affair
+    bool is_apart = false;               // required anti-affinity by node: no two of a gang on one
     std::int32_t priority = 0;
     std::string created;        // RFC 3339
     std::string unschedulable;  // kube-scheduler's words; empty: it does not say so
     std::string unschedulable_since;
     std::string bound_at;  // RFC 3339; empty: it is not bound, or nobody says when
     std::string plan;      // the annotation; empty: none
+    std::string move{};    // kMoveAnnotation; empty: none
     std::int32_t cpu_milli = 0;
     std::int32_t memory_mib = 0;
     std::vector<DeviceRequest>
@@ -69,6 +79,7 @@ struct GpuPod {
     std::vector<std::string> claims;        // of its volumes
     std::vector<VolumeRule> volumes{};      // what they mean; by who knows of volumes
     const NodeRules* neighbours = nullptr;  // what other pods mean; while a decision is made
+    std::optional<Target> wish{};           // that it gets if it can have exactly this
     GangClaim claim;
     std::string gang;  // id of the gang that it is placed with; empty: it is placed alone
 

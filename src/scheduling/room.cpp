@@ -2,6 +2,7 @@
 #include "scheduling/room.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -77,6 +78,35 @@ std::optional<DeviceUnits> Room::take(const GpuPod& pod) {
     cpu_milli_ -= pod.cpu_milli;
     memory_mib_ -= pod.memory_mib;
     return units;
+}
+
+bool Room::take_these(const GpuPod& pod, const DeviceUnits& units) {
+    if (pod.cpu_milli > cpu_milli_ || pod.memory_mib > memory_mib_) return false;
+    std::map<std::string, unsigned> left;
+    for (const DeviceRequest& one : pod.devices) left[one.resource] += one.count;
+    Slots slots = slots_;
+    for (const auto& [resource, gpus] : units) {
+        for (const auto& [gpu, count] : gpus) {
+            const auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& one) {
+                return one.resource == resource && one.gpu == gpu;
+            });
+            if (slot == slots.end() || slot->free < count || left[resource] < count) return false;
+            slot->free -= count;
+            left[resource] -= count;
+        }
+    }
+    if (std::any_of(left.begin(), left.end(), [](const auto& one) { return one.second > 0; }))
+        return false;
+    slots_ = std::move(slots);
+    cpu_milli_ -= pod.cpu_milli;
+    memory_mib_ -= pod.memory_mib;
+    return true;
+}
+
+void Room::close(std::string_view gpu) {
+    for (Slot& slot : slots_) {
+        if (slot.gpu == gpu) slot.free = 0;
+    }
 }
 
 unsigned Room::count(const GpuPod& pod, unsigned most) const {

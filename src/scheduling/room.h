@@ -35,6 +35,11 @@ public:
     std::optional<DeviceUnits> take(const GpuPod& pod);
     /// The same without CPU and memory.
     std::optional<DeviceUnits> take_devices(const GpuPod& pod);
+    /// Just these devices, which are what the pod asks, with its CPU and memory. False: they are not free; nothing
+    /// changes.
+    bool take_these(const GpuPod& pod, const DeviceUnits& units);
+    /// Nothing of this GPU is free any more.
+    void close(std::string_view gpu);
     /// How many pods like this one fit, one after the other; at most `most`.
     [[nodiscard]] unsigned count(const GpuPod& pod, unsigned most) const;
     /// Frees these units.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a Pod, a Node, a plan or what was granted: nothing crashes; what is written reads back; books that got
 // them stay whole.
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "k8s/node.h"
 #include "scheduling/books.h"
+#include "scheduling/moved_pods.h"
 #include "scheduling/plan.h"
 #include "scheduling/release.h"
 
@@ -34,6 +36,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto again = parse_plan(to_json(*plan));
         expect(again && *again == *plan);
     }
+    if (const auto note = parse_move_note(text)) {
+        const auto again = parse_move_note(to_json(*note));
+        expect(again && again->to == note->to);
+        GpuPod wishes{.uid = "w", .devices = {{"main", "nvidia.com/gpu", 2}}, .wish = note->to};
+        Books books;
+        books.set_node(one_node());
+        (void)books.decide(wishes);
+        expect(books.self_check().empty());
+    }
     const Granted granted = parse_granted(text);
     expect(parse_granted(to_json(granted)) == granted);
     (void)release_patch(text, {.generation = 1, .targets = {{.node = "n"}}}, {{"n", "n"}});
@@ -45,6 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (auto pod = read_gpu_pod(text)) {
         (void)books.what_if(*pod);
         (void)books.near_misses(*pod, 3);
+        MovedPods moved;
+        moved.set(*pod, std::chrono::system_clock::now());
         if (const auto plan = parse_plan(pod->plan)) books.adopt(*pod, plan->targets);
         (void)books.decide(*pod);
         books.set_pod(*pod);

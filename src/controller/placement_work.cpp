@@ -76,6 +76,7 @@ void PlacementWork::take_pod(const kube_client::ObjectKey& key) {
         return;
     }
     gangs_.set_pod(*pod);
+    moved_.set(*pod, world_.now());
     waiting_.erase(pod->uid);
     let_go_.erase(pod->uid);
     const bool on_its_way = pod->node.empty() && !pod->is_gated && !pod->is_over;

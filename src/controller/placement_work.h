@@ -20,6 +20,7 @@
 #include "scheduling/books.h"
 #include "scheduling/gang_objects.h"
 #include "scheduling/gangs.h"
+#include "scheduling/moved_pods.h"
 
 namespace aliquot::controller {
 
@@ -121,6 +122,7 @@ private:
     void keep_nodes(const std::vector<Queued>& queue);
     std::string keep_for(const Queued& one);
     bool release(Waiting& waiting, const Decision& decision, const std::stop_token& stop);
+    void tell_moved(const GpuPod& pod, const Decision& decision);
     void say_why(Waiting& waiting, const std::string& why);
     void say_why(const GangTurn& turn, const std::string& why);
     void tend_released(const std::stop_token& stop);
@@ -150,6 +152,7 @@ private:
     std::map<std::string, Steady::time_point> let_go_;  // by uid, until the watch shows it
     std::uint64_t generation_ = 0;
     std::set<std::string> kept_;  // holders that nodes are kept for
+    scheduling::MovedPods moved_;
     scheduling::Gangs gangs_;
     std::map<std::string, Steady::time_point> half_placed_;  // gangs by id, since when
     Steady::time_point looked_;                              // at the sizes of gangs

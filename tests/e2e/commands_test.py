@@ -87,6 +87,7 @@ ROWS = {
     "node config put": Row(f"quarters sharing.yaml --dry-run {API}", waits=True),
     "node config set": Row(f"gpu-1 --clear {API}", waits=True),
     "placement status": Row(API, waits=True),
+    "placement defrag": Row(API, waits=True),
     "placement release": Row(f"--all {API}", waits=True),
     "explain pod": Row(f"trainer -n ai {API}", waits=True),
     "explain placement": Row("--nodes nodes.csv --pods pods.csv --pod task-1", waits=True),

@@ -52,13 +52,15 @@ bool read_all(kube_client::Api& api, const ClusterOptions& words,
     return true;
 }
 
-/// What the claims of waiting pods mean. Who may not read volumes sees the pods as if they had none.
-void add_volume_rules(kube_client::Api& api, const ClusterOptions& words,
+/// What the claims of waiting pods mean, or of bound ones too. Who may not read volumes sees the pods as if they had
+/// none.
+void add_volume_rules(kube_client::Api& api, const ClusterOptions& words, VolumesOf of,
                       PlacementPicture& picture) {
-    const auto waits = [](const scheduling::GpuPod& pod) {
-        return pod.waits() && !pod.claims.empty();
+    const auto asked = [of](const scheduling::GpuPod& pod) {
+        const bool counts = pod.waits() || (of == VolumesOf::kWaitingAndBound && !pod.node.empty());
+        return counts && !pod.claims.empty();
     };
-    if (std::none_of(picture.pods.begin(), picture.pods.end(), waits)) return;
+    if (std::none_of(picture.pods.begin(), picture.pods.end(), asked)) return;
     scheduling::Volumes volumes;
     const bool all = read_all(api, words, kube_client::resources::volume_claims(),
                               [&](const std::string& json) {
@@ -75,9 +77,10 @@ void add_volume_rules(kube_client::Api& api, const ClusterOptions& words,
                                   if (auto read = k8s::parse_storage_class(json))
                                       volumes.set_class(*std::move(read));
                               });
+    picture.knows_volumes = all;
     if (!all) return;
     for (scheduling::GpuPod& pod : picture.pods) {
-        if (!waits(pod)) continue;
+        if (!asked(pod)) continue;
         pod.volumes = volumes.rules_of(pod);
         picture.gangs.set_pod(pod);
     }
@@ -114,7 +117,7 @@ std::optional<GangPicture> gang_of(PlacementPicture& picture, const scheduling::
 }
 
 std::optional<PlacementPicture> read_placement(Context& context, kube_client::Api& api,
-                                               const ClusterOptions& words) {
+                                               const ClusterOptions& words, VolumesOf of) {
     PlacementPicture picture(api);
     const auto take_node = [&](const std::string& json) {
         const auto node = k8s::parse_node(json);
@@ -142,7 +145,7 @@ std::optional<PlacementPicture> read_placement(Context& context, kube_client::Ap
                      take_pod))
         return std::nullopt;
     std::sort(picture.pods.begin(), picture.pods.end(), scheduling::comes_before);
-    add_volume_rules(api, words, picture);
+    add_volume_rules(api, words, of, picture);
     for (const scheduling::GpuPod& pod : picture.pods) {
         const auto plan = pod.plan.empty() ? std::nullopt : scheduling::parse_plan(pod.plan);
         if (plan && !pod.is_gated) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -21,6 +22,7 @@ struct PlacementPicture {
     scheduling::Gangs gangs;
     std::map<std::string, scheduling::ServedNode> nodes;
     std::vector<scheduling::GpuPod> pods;  // that have not ended, in the order of the queue
+    bool knows_volumes = true;             // false: they may not be read, and count as none
 };
 
 /// The gang of a gated pod, as the controller sees it.
@@ -42,8 +44,10 @@ std::optional<GangPicture> gang_of(PlacementPicture& picture, const scheduling::
                                    std::size_t misses);
 
 /// One request for each 500 nodes and each 500 pods; one more for each gang that waits. Empty: it was said why, and the exit code is set.
+enum class VolumesOf : std::uint8_t { kWaiting, kWaitingAndBound };
 std::optional<PlacementPicture> read_placement(Context& context, kube_client::Api& api,
-                                               const ClusterOptions& words);
+                                               const ClusterOptions& words,
+                                               VolumesOf of = VolumesOf::kWaiting);
 
 /// "45s", "12m", "3h", "9d" since a time of RFC 3339; "": no such time.
 std::string age_of(const std::string& created, std::chrono::system_clock::time_point now);

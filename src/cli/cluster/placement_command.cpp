@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/cluster/placement_books.h"
+#include "cli/cluster/placement_defrag.h"
 #include "cli/commands.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
@@ -312,6 +313,7 @@ void add_placement_command(command_line::Command& program, Context& context) {
     placement->footer("aliquot placement status\naliquot placement release --all");
     add_status(*placement, context);
     add_release(*placement, context);
+    add_placement_defrag(*placement, context);
 }
 
 }  // namespace aliquot::cli

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/json_value.h"
 #include "base/sentence.h"
 #include "base/time_text.h"
+#include "os/host_name.h"
 
 namespace aliquot::cli {
 namespace {
@@ -137,11 +137,9 @@ void MoveLease::let_go() {
 }
 
 std::string identity_of_this_run() {
-    std::array<char, 256> machine{};
-    if (::gethostname(machine.data(), machine.size() - 1) != 0) machine = {"localhost"};
     const char* const user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe)
-    return std::string(user == nullptr ? "somebody" : user) + "@" + machine.data() + ", process " +
-           std::to_string(::getpid());
+    return std::string(user == nullptr ? "somebody" : user) + "@" + os::host_name("localhost") +
+           ", process " + std::to_string(::getpid());
 }
 
 }  // namespace aliquot::cli

@@ -197,6 +197,9 @@ std::vector<Pair> pairs() {
     all.push_back({.name = "claims", .values = {.dra = "auto"}, .set = {"dra=auto"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     all.push_back({.name = "pools", .values = {.pools = true}, .set = {"pools=true"}});
+    all.push_back({.name = "jobs over HTTP",
+                   .values = {.jobs_api = "jobs-tls"},
+                   .set = {"jobsApi=jobs-tls"}});
     all.push_back(
         {.name = "costs", .values = {.cost_store = "temporary"}, .set = {"cost.store=temporary"}});
     all.push_back({.name = "costs on a volume",

@@ -148,8 +148,9 @@ std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
         {"pools", values.webhook && values.pools},
         {"pools_policy", values.webhook && values.pools && values.own_node_policy},
         {"jobs", values.webhook && values.jobs},
+        {"jobs_api", values.webhook && !values.jobs_api.empty()},
         {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools ||
-                                values.jobs || costs},
+                                values.jobs || !values.jobs_api.empty() || costs},
         {"costs", costs},
         {"controller_metrics", placed || costs},
         {"cost_file", costs && !in_database},
@@ -195,6 +196,7 @@ std::map<std::string, std::string, std::less<>> words_of(const Values& values) {
                                 : std::string()},
         {"cost_secret_name", values.cost_secret},
         {"cost_port", std::to_string(port_of(values.cost_store))},
+        {"jobs_api_secret", values.jobs_api},
         {"webhook_client_ca", values.webhook_client_ca},
         {"webhook_client_names", join(values.webhook_client_names, ",")},
         {"metrics_namespace", values.metrics_namespace}};
@@ -235,6 +237,7 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
         {"placement_preemption",
          "and .Values.controller.enabled .Values.placement .Values.placementPreemption"},
         {"jobs", "and .Values.controller.enabled .Values.jobs"},
+        {"jobs_api", "and .Values.controller.enabled .Values.jobsApi"},
         {"controller_metrics",
          "and .Values.controller.enabled (or .Values.placement (ne .Values.cost.store "
          "\"off\"))"},
@@ -257,8 +260,8 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
          "and .Values.controller.enabled .Values.pools .Values.ownNodePolicy "
          "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
         {"controller_args",
-         "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs (ne "
-         ".Values.cost.store \"off\")"},
+         "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs "
+         ".Values.jobsApi (ne .Values.cost.store \"off\")"},
         {"placement_policy",
          "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
          "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
@@ -308,6 +311,7 @@ const HelmWords& helm_words() {
                   {"cost_port",
                    "regexFind \"[0-9]+$\" (regexFind \"^postgresql://[^/?]*:[0-9]+\" "
                    ".Values.cost.store) | default 5432"},
+                  {"jobs_api_secret", ".Values.jobsApi"},
                   {"webhook_client_ca", ".Values.controller.clientCA"},
                   {"webhook_client_names", "join \",\" .Values.controller.clientNames"},
                   {"metrics_namespace", ".Values.metrics.namespace"}},

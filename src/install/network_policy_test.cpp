@@ -158,6 +158,14 @@ TEST(NetworkPolicies, TheWebhookIsAskedFromOutside) {
     EXPECT_FALSE(policies.allow(controller(), pod_of("default"), 8080));
 }
 
+TEST(NetworkPolicies, JobsAreAskedForByWhoeverHasATokenWhereTheyAreServed) {
+    EXPECT_FALSE(Policies({}).allow(pod_of("default"), controller(), 8082));
+    const Policies policies({.jobs_api = "jobs-tls"});
+    EXPECT_TRUE(policies.allow(pod_of("default"), controller(), 8082));
+    EXPECT_TRUE(policies.allow(outside(), controller(), 8082));
+    EXPECT_FALSE(policies.allow(pod_of("default"), controller(), 8081));
+}
+
 TEST(NetworkPolicies, TheWebhookIsAskedByTheGivenAddressesOnly) {
     const std::string text = to_yaml(render({.api_server_cidrs = {"10.0.0.1/32", "fd00::1/128"}}));
     EXPECT_NE(text.find("- ipBlock:"), std::string::npos);

@@ -24,6 +24,7 @@ Values all_options() {
             .placement_preemption = true,
             .pools = true,
             .jobs = true,
+            .jobs_api = "jobs-tls",
             .cost_store = "temporary"};
 }
 

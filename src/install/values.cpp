@@ -68,6 +68,10 @@ Result<Done> check_words(const Values& values) {
         return wrong("pools", "without the webhook", "both, or neither");
     if (values.jobs && !values.webhook)
         return wrong("jobs", "without the webhook", "both, or neither");
+    if (!values.jobs_api.empty() && !values.webhook)
+        return wrong("jobs API", "without the webhook", "both, or neither");
+    if (!values.jobs_api.empty() && !k8s::is_dns_subdomain(values.jobs_api))
+        return wrong("jobs API", values.jobs_api, "the name of a TLS Secret in aliquot-system");
     if (values.cost_store != "off" && !values.webhook)
         return wrong("cost store", "without the webhook", "both, or neither");
     if (values.placement_preemption && !values.placement)

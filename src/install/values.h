@@ -67,6 +67,7 @@ struct Values {
     bool placement_preemption = false;  // evict pods of a lower priority; needs placement
     bool pools = false;                 // Pools of GPU nodes are tended; needs the webhook
     bool jobs = false;                  // GPU jobs beside Kueue; needs the webhook
+    std::string jobs_api;  // a TLS Secret: the HTTP API of jobs is served with it; empty: it is not
     std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
     std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none
     std::string prices_file = "prices";  // what errors call it

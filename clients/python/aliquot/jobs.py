@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of `aliquot serve`. The operations and their fields are those of api/jobs.yaml."""
+"""The client of `aliquot serve` and of a cluster's job API. The operations and their fields are those of api/jobs.yaml."""
 from __future__ import annotations
 
 import http.client
 import json
 import os
+import re
 import socket
+import ssl
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, TypedDict, cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 _ROOT_SOCKET = "/run/aliquot/jobs.sock"
+_POD_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # of a Job
 _MOST_ANSWER = 32 << 20
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 0.5
@@ -75,7 +79,7 @@ class Conflict(JobError):
 
 
 class Forbidden(JobError):
-    """It is somebody else's job."""
+    """It is somebody else's job, or the token may not do this."""
 
 
 class Unavailable(JobError):
@@ -86,7 +90,7 @@ class JobTimeout(JobError):
     """The job has not ended in time."""
 
 
-_ERRORS: dict[int, type[JobError]] = {400: InvalidRequest, 403: Forbidden, 404: NotFound, 409: Conflict,
+_ERRORS: dict[int, type[JobError]] = {400: InvalidRequest, 401: Forbidden, 403: Forbidden, 404: NotFound, 409: Conflict,
                                       413: InvalidRequest, 422: InvalidRequest, 503: Unavailable}
 
 
@@ -117,15 +121,28 @@ def usual_server() -> str:
 class Jobs:
     """The jobs of one server. May be used by several threads: each question has a connection of its own."""
 
-    def __init__(self, server: str = "", timeout: float = 30.0) -> None:
-        """server   "unix:PATH" or an absolute path; empty: as usual_server() finds it
-        timeout     seconds for each question"""
+    def __init__(self, server: str = "", timeout: float = 30.0, token: str = "", ca_file: str = "",
+                 namespace: str = "") -> None:
+        """server   "unix:PATH" or an absolute path, of a cluster "https://HOST[:PORT]"; empty: as usual_server() finds it
+        timeout     seconds for each question
+        token       of a cluster: who asks; empty: ALIQUOT_TOKEN, in a pod that of its service account
+        ca_file     of a cluster: who has signed its certificate (PEM); empty: whom this machine trusts
+        namespace   of a cluster: where the jobs are; empty: the namespace default"""
         self.server = server or usual_server()
         if self.server.startswith("/"):
             self.server = f"unix:{self.server}"
-        if not self.server.startswith("unix:/"):
-            raise InvalidRequest(f"server: '{self.server}' is no socket; expected unix:/PATH")
-        self._timeout = timeout
+        self._timeout, self._token, self._namespace = timeout, token, namespace
+        self._cluster = urlsplit(self.server) if self.server.startswith("https://") else None
+        if self._cluster is None and not self.server.startswith("unix:/"):
+            raise InvalidRequest(f"server: '{self.server}' is no address of jobs; expected unix:/PATH or https://HOST")
+        if self._cluster is not None:
+            try:
+                self._cluster.port
+            except ValueError as why:
+                raise InvalidRequest(f"server: '{self.server}': {why}") from why
+            if not self._cluster.hostname or self._cluster.path not in ("", "/") or self._cluster.query:
+                raise InvalidRequest(f"server: '{self.server}' has no host, or more; expected https://HOST[:PORT]")
+            self._tls = ssl.create_default_context(cafile=ca_file or None)
 
     def create_gpu_job(self, task_id: str, image: str = "", gpu_count: int = 1, gpu_type: str = "any",
                        memory: str = "", cpu: str = "", command: Sequence[str] = (),
@@ -145,11 +162,12 @@ class Jobs:
         return cast(List[Job], self._ask("POST", "/v1/jobs", request, headers)["jobs"])
 
     def get(self, job: str | int) -> Job:
-        return cast(Job, self._ask("GET", _path(job)))
+        return cast(Job, self._ask("GET", self._path(job)))
 
     def list(self, which: str = "living", mine: bool = False, queue: str = "") -> Iterator[Job]:
         """Jobs, oldest first. which: "living", "ended", "all"."""
-        asked = {"which": which, "limit": "500", "above": "0"}
+        asked = {"which": which, "limit": "500"}
+        asked.update({"skip": "0"} if self._cluster is not None else {"above": "0"})
         if mine:
             asked["mine"] = "true"
         if queue:
@@ -159,16 +177,20 @@ class Jobs:
             yield from page["jobs"]
             if not page["more"]:
                 return
-            asked["above"] = str(page["jobs"][-1]["id"])
+            # A machine goes on above a number, a cluster behind so many: its jobs have names.
+            if self._cluster is not None:
+                asked["skip"] = str(int(asked["skip"]) + len(page["jobs"]))
+            else:
+                asked["above"] = str(page["jobs"][-1]["id"])
 
     def explain(self, job: str | int) -> Explanation:
-        return cast(Explanation, self._ask("GET", _path(job) + "/explain"))
+        return cast(Explanation, self._ask("GET", self._path(job) + "/explain"))
 
     def logs(self, job: str | int, follow: bool = False) -> Iterator[bytes]:
         """The output of its last try, in parts; with follow until it has ended."""
         start, pause = "0", _FIRST_PAUSE
         while True:
-            response, body = self._exchange("GET", f"{_path(job)}/logs?from={start}")
+            response, body = self._exchange("GET", f"{self._path(job)}/logs?from={start}")
             start = response.getheader("Aliquot-Next", start)
             if body:
                 pause = _FIRST_PAUSE
@@ -193,15 +215,15 @@ class Jobs:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def cancel(self, job: str | int) -> Job:
-        return cast(Job, self._ask("POST", _path(job) + "/cancel"))
+        return cast(Job, self._ask("POST", self._path(job) + "/cancel"))
 
     def suspend(self, job: str | int) -> Job:
         """Takes it out of the queue, or ends its program, until resume()."""
-        return cast(Job, self._ask("POST", _path(job) + "/suspend"))
+        return cast(Job, self._ask("POST", self._path(job) + "/suspend"))
 
     def resume(self, job: str | int) -> Job:
         """It waits for its turn again; its program begins anew."""
-        return cast(Job, self._ask("POST", _path(job) + "/resume"))
+        return cast(Job, self._ask("POST", self._path(job) + "/resume"))
 
     def pending(self, queue: str = "") -> list[dict[str, Any]]:
         """Those that wait, next first, with their likely starts."""
@@ -209,11 +231,11 @@ class Jobs:
         return cast(List[Dict[str, Any]], self._ask("GET", path)["pending"])
 
     def retry(self, job: str | int) -> Job:
-        return cast(Job, self._ask("POST", _path(job) + "/retry"))
+        return cast(Job, self._ask("POST", self._path(job) + "/retry"))
 
     def delete_gpu_job(self, job: str | int) -> None:
         """Removes one that has ended, with its output."""
-        self._ask("DELETE", _path(job))
+        self._ask("DELETE", self._path(job))
 
     def describe_server(self) -> dict[str, Any]:
         """The GPUs that jobs can get, and how many jobs wait or run."""
@@ -223,9 +245,36 @@ class Jobs:
         text = self._exchange(method, path, body, headers)[1]
         return json.loads(text) if text else None
 
+    def _path(self, job: str | int) -> str:
+        word = str(job)
+        if self._cluster is not None:
+            if not _NAME.fullmatch(word):
+                raise InvalidRequest(f"job: '{word}' is no job; expected its name")
+        elif not (word.isascii() and word.isdigit() and int(word) > 0):
+            raise InvalidRequest(f"job: '{word}' is no job; expected its number")
+        return f"/v1/jobs/{word}"
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._cluster is None:
+            return _UnixConnection(self.server.removeprefix("unix:"), self._timeout)
+        return http.client.HTTPSConnection(cast(str, self._cluster.hostname), self._cluster.port or 443,
+                                           timeout=self._timeout, context=self._tls)
+
+    def _of_cluster(self, path: str, headers: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """A question as a cluster wants it: with a namespace and a token, which is read anew, since a pod's changes."""
+        if self._namespace:
+            path += ("&" if "?" in path else "?") + urlencode({"namespace": self._namespace})
+        token = self._token or os.environ.get("ALIQUOT_TOKEN", "")
+        if not token and os.path.exists(_POD_TOKEN):
+            with open(_POD_TOKEN, encoding="ascii") as file:
+                token = file.read().strip()
+        return path, {**headers, **({"Authorization": f"Bearer {token}"} if token else {})}
+
     def _exchange(self, method: str, path: str, body: Any = None,
                   headers: Mapping[str, str] = {}) -> tuple[http.client.HTTPResponse, bytes]:
-        connection = _UnixConnection(self.server.removeprefix("unix:"), self._timeout)
+        connection = self._connect()
+        if self._cluster is not None:
+            path, headers = self._of_cluster(path, headers)
         try:
             data = None if body is None else json.dumps(body).encode()
             connection.request(method, path, data, {"Content-Type": "application/json", **headers})
@@ -234,8 +283,8 @@ class Jobs:
         except PermissionError as why:
             raise Forbidden(f"job server at {self.server}: may not be asked by this user") from why
         except (OSError, http.client.HTTPException) as why:
-            raise Unavailable(f"job server at {self.server}: {why or type(why).__name__}; "
-                              "start it with aliquot serve") from why
+            start = "" if self._cluster is not None else "; start it with aliquot serve"
+            raise Unavailable(f"job server at {self.server}: {why or type(why).__name__}{start}") from why
         finally:
             connection.close()
         if 200 <= response.status < 300:
@@ -245,13 +294,6 @@ class Jobs:
         except (ValueError, KeyError, TypeError):
             message = text.decode(errors="replace").strip() or f"the server answers {response.status}"
         raise _ERRORS.get(response.status, JobError)(message)
-
-
-def _path(job: str | int) -> str:
-    number = str(job)
-    if not (number.isascii() and number.isdigit() and int(number) > 0):
-        raise InvalidRequest(f"job: '{number}' is no job; expected its number")
-    return f"/v1/jobs/{number}"
 
 
 def create_gpu_job(task_id: str, image: str = "", gpu_count: int = 1, gpu_type: str = "any", memory: str = "",

@@ -129,6 +129,12 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                   "will likely start")
         ->excludes("--no-webhook");
     command
+        .add_option("--jobs-api", values.jobs_api,
+                    "Serve the HTTP API of GPU jobs, with the certificate in this TLS Secret of "
+                    "aliquot-system, as Service aliquot-jobs",
+                    "SECRET")
+        ->excludes("--no-webhook");
+    command
         .add_option("--cost-store", values.cost_store,
                     "Record what the GPUs cost and whom: temporary is gone with the controller's "
                     "pod, claim/NAME is a PersistentVolumeClaim in aliquot-system, else "

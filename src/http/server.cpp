@@ -193,8 +193,6 @@ void Server::cut_connections() { implementation_->cut_connections(); }
 unsigned Server::port() const { return implementation_->port(); }
 
 Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler handler) {
-    auto auth = AuthWatch::start(options.access);
-    if (!auth) return std::move(auth).error();
     const std::string address = options.address;
     auto listener = listen_on(address);
     if (!listener) return std::move(listener).error();
@@ -202,8 +200,22 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Handler ha
         auto opened = open_socket_file(address, options.socket_mode, options.socket_group);
         if (!opened) return std::move(opened).error();
     }
+    return start(*std::move(listener), std::move(options), std::move(handler));
+}
+
+Result<std::unique_ptr<Server>> Server::take(Descriptor listener, ServerOptions options,
+                                             Handler handler) {
+    options.address = "the socket that was handed over";
+    return start(std::move(listener), std::move(options), std::move(handler));
+}
+
+Result<std::unique_ptr<Server>> Server::start(Descriptor listener, ServerOptions options,
+                                              Handler handler) {
+    auto auth = AuthWatch::start(options.access);
+    if (!auth) return std::move(auth).error();
+    const std::string address = options.address;
     try {
-        auto made = std::make_unique<Implementation>(*std::move(listener), *std::move(auth),
+        auto made = std::make_unique<Implementation>(std::move(listener), *std::move(auth),
                                                      std::move(options), std::move(handler));
         if (auto started = made->start(); !started) return std::move(started).error();
         return std::unique_ptr<Server>(new Server(std::move(made)));

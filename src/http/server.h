@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "http/message.h"
 #include "http/options.h"
@@ -18,6 +19,10 @@ class Server {
 public:
     /// errors   kInvalidInput: address, certificate; kConflict: address in use; kPermission
     static Result<std::unique_ptr<Server>> listen(ServerOptions options, Handler handler);
+    /// As listen(), at a socket that listens already, as systemd hands one over: non-blocking; its file stays. Address,
+    /// mode and group of the options are not looked at.
+    static Result<std::unique_ptr<Server>> take(Descriptor listener, ServerOptions options,
+                                                Handler handler);
     ~Server();  // stops; open requests end within request_limit, streams are cut
 
     /// Cuts every open connection, as a restart would. Thread-safe.
@@ -27,6 +32,8 @@ public:
 
 private:
     class Implementation;
+    static Result<std::unique_ptr<Server>> start(Descriptor listener, ServerOptions options,
+                                                 Handler handler);
     explicit Server(std::unique_ptr<Implementation> implementation);
     std::unique_ptr<Implementation> implementation_;
 };

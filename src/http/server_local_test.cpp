@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "base/descriptor.h"
@@ -48,6 +49,17 @@ protected:
     os::TemporaryDirectory directory_;
     const std::string socket_ = directory_.path() / "run" / "agent.sock";
 };
+
+TEST_F(LocalServer, AnswersAtASocketThatSomebodyElseHasMadeAndLeavesItsFile) {
+    auto made = listen_on("unix:" + socket_);
+    ASSERT_TRUE(made) << made.error().message;
+    {
+        const auto server = Server::take(*std::move(made), {}, echo);
+        ASSERT_TRUE(server) << server.error().message;
+        EXPECT_TRUE(ask(socket_, "GET /x HTTP/1.0\r\n\r\n").ends_with("you asked for /x"));
+    }
+    EXPECT_TRUE(std::filesystem::is_socket(socket_));
+}
 
 TEST_F(LocalServer, AnswersAGet) {
     const auto server = listen();

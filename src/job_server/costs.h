@@ -11,19 +11,9 @@
 #include "cost/recorder.h"
 #include "cost_store/accounts.h"
 #include "job_server/keeper.h"
+#include "job_server/use_look.h"
 
 namespace aliquot::job_server {
-
-/// What processes and GPUs have used since they were asked last.
-struct UseLook {
-    std::map<std::string, cost::Use> devices;  // by UUID of the GPU or MIG device: all of it
-    struct Process {
-        std::uint32_t pid = 0;
-        std::string device;  // UUID, as above
-        cost::Use use;       // busy_us of the device's time
-    };
-    std::vector<Process> processes;
-};
 
 struct CostsOptions {
     std::string where;  // as cost_store::Store::open() takes it

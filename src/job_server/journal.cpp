@@ -31,6 +31,7 @@ CREATE INDEX IF NOT EXISTS living ON jobs(id) WHERE history = 0;
 CREATE INDEX IF NOT EXISTS past ON jobs(id) WHERE history = 1;
 CREATE TABLE IF NOT EXISTS steps(job INTEGER, at INTEGER, from_state TEXT, to_state TEXT, reason TEXT);
 CREATE INDEX IF NOT EXISTS steps_of ON steps(job);
+CREATE TABLE IF NOT EXISTS idle(job INTEGER PRIMARY KEY, attempt INTEGER, since INTEGER, until INTEGER, told INTEGER);
 )";
 
 constexpr const char* kColumns =
@@ -102,9 +103,16 @@ private:
     int code_ = SQLITE_OK;
 };
 
+constexpr int kForIdleness = 2;  // in the column `cancel`
+
+int cancel_number(const Record& of) {
+    if (of.cancel_asked && of.for_idleness) return kForIdleness;
+    return of.cancel_asked ? 1 : 0;
+}
+
 void bind_changes(Query& query, const Record& of) {
     query << jobs::word(of.state) << jobs::word(of.cause) << of.exit_code << of.reason << of.attempt
-          << of.counted << join(of.devices, ",") << of.on_cpu << of.cancel_asked << of.not_before
+          << of.counted << join(of.devices, ",") << of.on_cpu << cancel_number(of) << of.not_before
           << of.first_started << of.started << of.ended;
 }
 
@@ -136,7 +144,9 @@ Result<Record> record_in(Query& row) {
         read.devices.emplace_back(one);
     }
     read.on_cpu = row.number<int>() != 0;
-    read.cancel_asked = row.number<int>() != 0;
+    const int cancel = row.number<int>();
+    read.cancel_asked = cancel != 0;
+    read.for_idleness = cancel == kForIdleness;
     read.submitted = row.number<TimeMs>();
     read.not_before = row.number<TimeMs>();
     read.first_started = row.number<TimeMs>();
@@ -340,6 +350,34 @@ Result<std::vector<Transition>> Journal::steps(JobId id) {
         step.to = jobs::state_of(query.text()).value_or(jobs::State::kDraft);
         step.reason = query.text();
         found.push_back(std::move(step));
+    }
+    if (query.failed()) return error_of(store_->database, "cannot be read");
+    return found;
+}
+
+Result<Done> Journal::put_idle(const std::vector<IdleStretch>& stretches) {
+    return store_->in_one([&]() -> Result<Done> {
+        auto done = store_->run("DELETE FROM idle");
+        for (const IdleStretch& one : stretches) {
+            if (!done) return done;
+            Query query(store_->database, "INSERT INTO idle VALUES(?, ?, ?, ?, ?)");
+            query << one.job << one.attempt << one.since << one.until << one.told;
+            done = query.run("what is idle cannot be written");
+        }
+        return done;
+    });
+}
+
+Result<std::vector<IdleStretch>> Journal::idle() {
+    Query query(store_->database, "SELECT job, attempt, since, until, told FROM idle");
+    std::vector<IdleStretch> found;
+    while (query.next()) {
+        IdleStretch one{.job = query.number<JobId>()};
+        one.attempt = query.number<std::uint32_t>();
+        one.since = query.number<TimeMs>();
+        one.until = query.number<TimeMs>();
+        one.told = query.number<TimeMs>();
+        found.push_back(one);
     }
     if (query.failed()) return error_of(store_->database, "cannot be read");
     return found;

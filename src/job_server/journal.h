@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job_server/idleness.h"
 #include "job_server/record.h"
 
 namespace aliquot::job_server {
@@ -42,6 +43,10 @@ public:
     Result<std::optional<Record>> find(JobId id);
     /// In order; at most 1000.
     Result<std::vector<Transition>> steps(JobId id);
+
+    /// How long which GPUs have been idle: these, and no others.
+    Result<Done> put_idle(const std::vector<IdleStretch>& stretches);
+    Result<std::vector<IdleStretch>> idle();
 
 private:
     struct Store;

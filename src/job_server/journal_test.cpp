@@ -64,6 +64,30 @@ TEST_F(JournalTest, HasWhatWasWrittenWhenItIsOpenedAgain) {
     EXPECT_EQ((*steps)[1].to, jobs::State::kRunning);
 }
 
+TEST_F(JournalTest, KeepsWhatIsIdleAndWhyAJobIsEnded) {
+    std::vector<Record> records{job("a"), job("b"), job("c")};
+    const IdleStretch one{.job = 1, .attempt = 2, .since = 3, .until = 4, .told = 5};
+    {
+        Journal journal = open();
+        ASSERT_TRUE(journal.add(records));
+        records[0].cancel_asked = records[0].for_idleness = true;
+        records[1].cancel_asked = true;
+        ASSERT_TRUE(journal.update(records[0]));
+        ASSERT_TRUE(journal.update(records[1]));
+        ASSERT_TRUE(journal.put_idle({{.job = 7, .attempt = 1, .since = 1, .until = 1}}));
+        ASSERT_TRUE(journal.put_idle({one}));
+    }
+    Journal journal = open();
+    EXPECT_EQ(*journal.idle(), std::vector<IdleStretch>{one});
+    const auto loaded = journal.load();
+    ASSERT_TRUE(loaded);
+    EXPECT_TRUE((*loaded)[0].cancel_asked && (*loaded)[0].for_idleness);
+    EXPECT_TRUE((*loaded)[1].cancel_asked && !(*loaded)[1].for_idleness);
+    EXPECT_FALSE((*loaded)[2].cancel_asked || (*loaded)[2].for_idleness);
+    ASSERT_TRUE(journal.put_idle({}));
+    EXPECT_TRUE(journal.idle()->empty());
+}
+
 TEST_F(JournalTest, ForgetsAJobAndStillFindsIt) {
     std::vector<Record> records{job("a")};
     Journal journal = open();

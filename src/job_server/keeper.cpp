@@ -65,6 +65,7 @@ Keeper::Keeper(Options options, Journal journal)
     : options_(std::move(options)), fleet_(options_.devices), journal_(std::move(journal)) {}
 
 Keeper::~Keeper() {
+    use_thread_.request_stop();
     thread_.request_stop();
     wake_.notify();
 }
@@ -90,6 +91,10 @@ Result<std::unique_ptr<Keeper>> Keeper::start(Options options) {
     }
     made->thread_ =
         std::jthread([keeper = made.get()](const std::stop_token& stop) { keeper->run(stop); });
+    if (made->options_.look) {
+        made->use_thread_ = std::jthread(
+            [keeper = made.get()](const std::stop_token& stop) { keeper->watch_use(stop); });
+    }
     return made;
 }
 
@@ -157,8 +162,8 @@ void Keeper::tell_runner(const Job& job) const {
     }
 }
 
-Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request,
-                                         const std::string& key) {
+/// Whether this server would take it at all, whatever jobs there are.
+Result<Done> Keeper::takes(const User& user, const jobs::Request& request) const {
     if (::geteuid() != 0 && user.uid != ::geteuid()) {
         return Error{ErrorCode::kPermission,
                      "this server runs as one user and starts jobs of that user only; a server of "
@@ -169,7 +174,6 @@ Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request
                      "priority: " + std::to_string(request.priority) +
                          " is for root to give: it passes over all others; expected 0 or less"};
     }
-    request.user = user.name;
     if (auto valid = jobs::require_valid(request, jobs::Place::kMachine); !valid) {
         return std::move(valid).error();
     }
@@ -179,9 +183,28 @@ Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request
                          "': this server runs programs, not containers: it has no podman, nerdctl "
                          "or docker; leave it out"};
     }
-    if (auto fits = fleet_.request_of(request); !fits && request.cpu_after_seconds == 0) {
-        return std::move(fits).error();
+    const IdlePolicy& idle = options_.idle;
+    constexpr TimeMs kMsPerSecond = 1'000;
+    if (idle.most_after != 0 && request.idle_after_seconds * kMsPerSecond > idle.most_after) {
+        return Error{ErrorCode::kInvalidInput,
+                     "idle_after_seconds: " + std::to_string(request.idle_after_seconds) +
+                         " is more than this server allows; expected at most " +
+                         std::to_string(idle.most_after / kMsPerSecond)};
     }
+    if (request.idle_after_seconds != 0 && !options_.look) {
+        return Error{ErrorCode::kInvalidInput,
+                     "idle_after_seconds: this server cannot measure its GPUs, they are "
+                     "simulated; leave it out"};
+    }
+    auto fits = fleet_.request_of(request);
+    if (!fits && request.cpu_after_seconds == 0) return std::move(fits).error();
+    return Done{};
+}
+
+Result<Keeper::Submitted> Keeper::submit(const User& user, jobs::Request request,
+                                         const std::string& key) {
+    request.user = user.name;
+    if (auto taken = takes(user, request); !taken) return std::move(taken).error();
     const std::scoped_lock lock(mutex_);
     Submitted answer;
     if (const Job* const before = same_as(user, request, key)) {

@@ -16,6 +16,7 @@
 #include "base/wake.h"
 #include "job_server/attempt.h"
 #include "job_server/fleet.h"
+#include "job_server/idleness.h"
 #include "job_server/journal.h"
 #include "queue/planner.h"
 
@@ -47,6 +48,11 @@ struct Options {
     std::function<void(const Record&)> told{};
     /// Why a job that waits must not start now, in one sentence; empty: it may. Called like `told`.
     std::function<std::string(const Record&)> held{};
+    /// What the GPUs did since it was called last; empty: nobody can tell, and no job is idle. Called by one thread, and
+    /// only while a job is judged.
+    std::function<UseLook()> look{};
+    std::chrono::milliseconds look_every{15'000};
+    IdlePolicy idle{};
 };
 
 /// Why a waiting job waits, and until when.
@@ -154,6 +160,11 @@ private:
     Result<Done> recover_active(Job& job);
     // keeper_outlook.cpp
     [[nodiscard]] std::string why_unplanned(const Job& job, TimeMs now) const;
+    // keeper_idle.cpp
+    void watch_use(const std::stop_token& stop);
+    [[nodiscard]] std::pair<std::vector<Watched>, std::vector<Watched>> watched() const;
+    void note_use(const std::vector<Watched>& jobs, const std::vector<Seen>& seen);
+    IdleStretch act_on(Job& job, IdleStretch stretch, Seen seen, TimeMs now);
     // keeper_run.cpp: all with the lock held
     void run(const std::stop_token& stop);
     [[nodiscard]] int patience(TimeMs now) const;
@@ -178,6 +189,7 @@ private:
     Result<Done> step(Job& job, jobs::State to, std::string reason, TimeMs now);
     Result<Job*> owned(const User& by, JobId id);
     void drop(JobId id);
+    [[nodiscard]] Result<Done> takes(const User& user, const jobs::Request& request) const;
     [[nodiscard]] Result<Done> room_for(const User& user, const jobs::Request& request) const;
     void tell_runner(const Job& job) const;
     [[nodiscard]] const Job* same_as(const User& user, const jobs::Request& request,
@@ -198,8 +210,10 @@ private:
     std::size_t living_ = 0;
     bool changed_ = true;            // something may start
     TimeMs plan_again_ = INT64_MAX;  // also when nothing happens
+    std::map<JobId, IdleStretch> idle_;
     Wake wake_;
-    std::jthread thread_;  // last: it uses all the others
+    std::jthread thread_;  // last, with the next: they use all the others
+    std::jthread use_thread_;
 };
 
 TimeMs now_ms();

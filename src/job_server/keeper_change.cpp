@@ -47,7 +47,7 @@ Result<Record> Keeper::retry(const User& by, JobId id) {
         return Error{ErrorCode::kUnavailable, "the queue is full; try again when some have ended"};
     }
     const Record before = one.record;
-    one.record.cancel_asked = false;
+    one.record.cancel_asked = one.record.for_idleness = false;
     one.record.counted = 0;
     one.record.not_before = 0;
     one.record.first_started = 0;

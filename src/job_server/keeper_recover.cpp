@@ -16,6 +16,14 @@ Result<Done> Keeper::recover() {
         job.record = std::move(record);
         if (!jobs::is_final(job.record.state)) ++living_;
     }
+    auto idle = journal_.idle();
+    if (!idle) return std::move(idle).error();
+    for (const IdleStretch& one : *idle) {
+        const auto found = jobs_.find(one.job);
+        if (found == jobs_.end() || found->second.record.attempt != one.attempt) continue;
+        idle_[one.job] = one;
+        if (one.told != 0) found->second.record.idle_since = one.since;
+    }
     for (auto& [id, job] : jobs_) {
         if (!jobs::is_active(job.record.state)) continue;
         if (auto done = recover_active(job); !done) return done;

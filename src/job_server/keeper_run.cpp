@@ -233,6 +233,7 @@ void Keeper::start(Job& job, std::vector<std::string> devices, TimeMs now) {
     job.record.devices = std::move(devices);
     job.record.attempt += 1;
     job.record.started = now;
+    job.record.idle_since = 0;
     if (job.record.first_started == 0) job.record.first_started = now;
     if (!step(job, State::kStarting, "its program is being started", now)) {
         // What is not written is not begun.
@@ -306,6 +307,10 @@ void Keeper::finish(Job& job, const Ending& ending, TimeMs now) {
     bool again = false;
     if (ending.cause == jobs::Cause::kNone) {
         to = State::kSucceeded;
+    } else if (job.record.for_idleness) {
+        to = State::kCancelled;
+        if (ending.cause == jobs::Cause::kCancelled) job.record.cause = jobs::Cause::kIdle;
+        reason = before.reason;
     } else if (ending.cause == jobs::Cause::kCancelled || job.record.cancel_asked) {
         to = State::kCancelled;
     } else if (ending.cause == jobs::Cause::kDeadline) {

@@ -42,6 +42,8 @@ struct Record {
     std::vector<std::string> devices;        // UUIDs, while it has them and of the last try
     bool on_cpu = false;                     // no GPU came in time
     bool cancel_asked = false;
+    bool for_idleness = false;  // cancel_asked by the server, since nobody used its GPUs
+    TimeMs idle_since = 0;      // its GPUs are idle, and that was told; 0: not; not in the journal
     TimeMs submitted = 0;
     TimeMs not_before = 0;  // a further try waits until then
     TimeMs first_started = 0;

@@ -48,6 +48,7 @@ Value to_document(const Record& record, Eyes eyes) {
          {"arrayIndex", only_if(request.array > 1, record.index)},
          {"submitted", time_of(record.submitted)},
          {"started", time_of(tried ? record.started : 0)},
+         {"idleSince", time_of(record.state == jobs::State::kRunning ? record.idle_since : 0)},
          {"ended", time_of(final ? record.ended : 0)},
          {"request", only_if(owner, to_document(request, jobs::Secrets::kHide))}});
 }

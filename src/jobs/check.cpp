@@ -60,6 +60,7 @@ private:
     void variables();
     void visible(const std::string& value);
     void ends();
+    void idle();
     void together();
     void after();
 
@@ -296,6 +297,7 @@ void Checker::ends() {
     if (place_ == Place::kCluster && request_.cpu_after_seconds != 0) {
         wrong("cpu_after_seconds", "a Kubernetes Job has no such timer; expected 0");
     }
+    idle();
     if (place_ == Place::kCluster && request_.priority != 0) {
         wrong("priority", "a Kubernetes Job has classes, not numbers: name a priority_class");
     }
@@ -304,6 +306,18 @@ void Checker::ends() {
     }
     if (request_.priority < -1'000'000 || request_.priority > 1'000'000) {
         wrong("priority", std::to_string(request_.priority) + " is not in -1000000 to 1000000");
+    }
+}
+
+void Checker::idle() {
+    const std::int64_t after = request_.idle_after_seconds;
+    if (after != 0 && (after < kLeastIdleSeconds || after > kMostDeadlineSeconds)) {
+        wrong("idle_after_seconds", std::to_string(after) + " is not allowed; expected 0 or " +
+                                        std::to_string(kLeastIdleSeconds) + " to " +
+                                        std::to_string(kMostDeadlineSeconds));
+    }
+    if (place_ == Place::kCluster && after != 0) {
+        wrong("idle_after_seconds", "a Kubernetes Job has no such timer; expected 0");
     }
 }
 

@@ -73,6 +73,7 @@ TEST(JobRequest, NamesTheFieldThatIsWrong) {
               Fields{"gpu_resource"});
     EXPECT_EQ(with([](Request& r) { r.priority = 5; }), Fields{"priority"});
     EXPECT_EQ(with([](Request& r) { r.cpu_after_seconds = 60; }), Fields{"cpu_after_seconds"});
+    EXPECT_EQ(with([](Request& r) { r.idle_after_seconds = 600; }), Fields{"idle_after_seconds"});
     EXPECT_EQ(with([](Request& r) { r.after = {"No Name"}; }), Fields{"after[0]"});
     EXPECT_EQ(with([](Request& r) { r.after = {"prepare"}; }), Fields{});
     EXPECT_EQ(with([](Request& r) { r.gang = 65; }), Fields{"gang"});
@@ -107,6 +108,13 @@ TEST(JobRequest, OfAMachineNeedsAProgramAndTakesAShare) {
     request.gpu_memory = "8Gi";
     request.gpu_compute = 50;
     EXPECT_EQ(fields(request, Place::kMachine), Fields{});
+    request.idle_after_seconds = 1'800;
+    EXPECT_EQ(fields(request, Place::kMachine), Fields{});
+    for (const std::int64_t wrong : {-1L, 59L, 31L * 86'400}) {
+        request.idle_after_seconds = wrong;
+        EXPECT_EQ(fields(request, Place::kMachine), Fields{"idle_after_seconds"}) << wrong;
+    }
+    request.idle_after_seconds = 0;
     request.gpu_count = 2;
     EXPECT_EQ(fields(request, Place::kMachine), Fields{"gpu_count"});
     EXPECT_EQ(fields({.task_id = "t"}, Place::kMachine), Fields{"command"});

@@ -133,6 +133,7 @@ void for_each_field(Subject& request, const Each& each) {
     each("after", request.after);
     each("no_queue", request.no_queue);
     each("cpu_after_seconds", request.cpu_after_seconds);
+    each("idle_after_seconds", request.idle_after_seconds);
 }
 
 std::vector<std::string_view> keys() {

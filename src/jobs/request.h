@@ -12,6 +12,7 @@ namespace aliquot::jobs {
 
 inline constexpr std::int64_t kDefaultDeadlineSeconds = 86'400;
 inline constexpr std::int64_t kMostDeadlineSeconds = 30LL * 86'400;
+inline constexpr std::int64_t kLeastIdleSeconds = 60;  // less is no sign of anything
 
 /// A job as it is asked for. The same names are the keys of JSON and YAML (read()) and the parameters of clients.
 struct Request {
@@ -59,6 +60,8 @@ struct Request {
     bool no_queue = false;  // starts at once, although a queue is named
     std::int64_t cpu_after_seconds =
         0;  // without a GPU for so long, it runs on the CPU; 0: it waits
+    std::int64_t idle_after_seconds =
+        0;  // of a machine: it is ended when its GPUs were idle for so long; 0: as that says
 
     friend bool operator==(const Request&, const Request&) = default;
 };

@@ -20,7 +20,7 @@ constexpr Retry kNever{};
 constexpr Retry kCounts{.again = true, .counts = true};
 constexpr Retry kFree{.again = true};
 
-constexpr std::array<Row, 11> kRows{{
+constexpr std::array<Row, 12> kRows{{
     {Cause::kNone, "none", "it ended by itself", kNever},
     {Cause::kProgram, "program", "its program failed", kCounts},
     {Cause::kNotStarted, "not-started", "its program could not be started", kNever},
@@ -35,6 +35,7 @@ constexpr std::array<Row, 11> kRows{{
     {Cause::kPreempted, "preempted", "it was ended for another job", kFree},
     {Cause::kDeadline, "deadline", "its time was over", kNever},
     {Cause::kCancelled, "cancelled", "somebody cancelled it", kNever},
+    {Cause::kIdle, "idle", "nobody used its GPUs", kNever},
 }};
 
 constexpr std::chrono::seconds kFirstPause{10};

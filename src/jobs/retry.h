@@ -21,6 +21,7 @@ enum class Cause : std::uint8_t {
     kPreempted,    // ended for another job
     kDeadline,
     kCancelled,
+    kIdle,  // ended because nobody used its GPUs
 };
 
 /// "program", "out-of-memory", "gpu-fault", ...

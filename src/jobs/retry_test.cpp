@@ -34,7 +34,7 @@ TEST(JobRetry, OfAProgramThatFailsCountsAndWaitsLonger) {
 
 TEST(JobRetry, NeverFollowsACancelADeadlineOrAProgramThatCannotStart) {
     for (const Cause cause :
-         {Cause::kNone, Cause::kCancelled, Cause::kDeadline, Cause::kNotStarted}) {
+         {Cause::kNone, Cause::kCancelled, Cause::kDeadline, Cause::kNotStarted, Cause::kIdle}) {
         EXPECT_FALSE(retry_after(cause, 0, 100).again) << word(cause);
     }
 }
@@ -48,7 +48,7 @@ TEST(JobRetry, TellsWhoseFaultAnXidIs) {
 }
 
 TEST(JobRetry, HasAWordForEveryCause) {
-    for (int i = 0; i <= static_cast<int>(Cause::kCancelled); ++i) {
+    for (int i = 0; i <= static_cast<int>(Cause::kIdle); ++i) {
         const auto cause = static_cast<Cause>(i);
         EXPECT_EQ(cause_of(word(cause)), cause);
         EXPECT_FALSE(meaning_of(cause).empty());

@@ -41,6 +41,7 @@ class Job(TypedDict, total=False):
     arrayIndex: int
     submitted: str
     started: str
+    idleSince: str
     ended: str
     request: dict[str, Any]
     steps: list[dict[str, str]]

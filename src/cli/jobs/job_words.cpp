@@ -55,6 +55,11 @@ Result<Done> take_times(const JobWords& words, jobs::Request& request) {
         if (!seconds) return seconds.error();
         request.cpu_after_seconds = *seconds;
     }
+    if (!words.idle_after.empty()) {
+        const auto seconds = seconds_of("--idle-after", words.idle_after);
+        if (!seconds) return seconds.error();
+        request.idle_after_seconds = *seconds;
+    }
     return Done{};
 }
 
@@ -89,6 +94,8 @@ void add_job_words(command_line::Command& command, JobWords& words) {
                        "TIME");
     command.add_option("--cpu-after", words.cpu_after,
                        "Run on the CPU when there is no GPU for so long", "TIME");
+    command.add_option("--idle-after", words.idle_after,
+                       "Of a machine: end it when its GPUs were idle for so long: 30m", "TIME");
     command.add_option("--retries", words.retries, "Further tries after a failure; default 3", "N")
         ->range(0, 100);
     command.add_option("--array", words.array, "Run it N times, told apart by an index", "N")

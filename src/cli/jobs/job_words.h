@@ -32,6 +32,7 @@ struct JobWords {
     std::string cpu;
     std::string time;
     std::string cpu_after;
+    std::string idle_after;
     int retries = -1;  // not said
     unsigned array = 0;
     unsigned gang = 0;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <grp.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <ostream>
 
@@ -19,7 +16,10 @@
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_words.h"
 #include "cli/jobs/serve_costs.h"
+#include "cli/jobs/serve_idle.h"
+#include "cli/jobs/serve_machine.h"
 #include "cli/jobs/serve_page.h"
+#include "cli/jobs/use_meter.h"
 #include "command_line/command.h"
 #include "http/server.h"
 #include "job_server/attempt.h"
@@ -56,6 +56,7 @@ struct ServeOptions {
     std::size_t most_jobs = 20'000;
     unsigned grace = 10;
     CostWords cost;
+    IdleWords idle;
 };
 
 std::string variable_of_shell(const char* name) {
@@ -103,44 +104,6 @@ Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options
     return devices;
 }
 
-/// A control group for all jobs; empty: none can be had.
-std::string control_group() {
-    if (::geteuid() != 0) return "";
-    const std::string group = "/sys/fs/cgroup/aliquot.jobs";
-    if (::access("/sys/fs/cgroup/cgroup.controllers", R_OK) != 0) return "";
-    if (::mkdir(group.c_str(), 0755) != 0 && errno != EEXIST) return "";
-    std::ofstream("/sys/fs/cgroup/cgroup.subtree_control") << "+memory +cpu";
-    std::ofstream(group + "/cgroup.subtree_control") << "+memory +cpu";
-    return ::access((group + "/cgroup.kill").c_str(), W_OK) == 0 ? group : "";
-}
-
-Result<unsigned> group_number(const std::string& name) {
-    group entry{};
-    group* found = nullptr;
-    std::array<char, 65'536> buffer{};
-    if (::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
-        found == nullptr) {
-        return Error{ErrorCode::kInvalidInput,
-                     "--socket-group: there is no group '" + one_line(name, 60) + "'"};
-    }
-    return found->gr_gid;
-}
-
-/// The full path of what runs containers; empty: there is none.
-std::string container_program(const std::string& word) {
-    if (word == "none") return "";
-    const std::vector<std::string> names =
-        word == "auto" ? std::vector<std::string>{"podman", "nerdctl", "docker"}
-                       : std::vector<std::string>{word};
-    for (const std::string& name : names) {
-        for (const char* const folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"}) {
-            const std::string program = name.starts_with('/') ? name : folder + name;
-            if (::access(program.c_str(), X_OK) == 0) return program;
-        }
-    }
-    return "";
-}
-
 /// What stands before a program that has a share: aliquot run keeps its limits.
 std::vector<std::string> guarded(const ServeOptions& options, const std::string& program,
                                  const job_server::Record& record, const std::string& uuid) {
@@ -159,6 +122,25 @@ std::vector<std::string> guarded(const ServeOptions& options, const std::string&
     }
     words.emplace_back("--");
     return words;
+}
+
+/// Simulated GPUs are never idle: nobody measures them.
+Result<Done> watch_idle(const ServeOptions& words, const gpu::Inventory& inventory,
+                        job_server::Options& options) {
+    auto policy = idle_policy(words.idle);
+    if (!policy) return std::move(policy).error();
+    options.idle = *policy;
+    if (!words.gpus.empty()) return Done{};
+    auto look = use_meter(words.driver, inventory);
+    if (!look) return std::move(look).error();
+    options.look = *std::move(look);
+    // A few looks make a stretch.
+    constexpr std::chrono::milliseconds kShortest{1'000};
+    if (policy->after != 0) {
+        options.look_every =
+            std::clamp(std::chrono::milliseconds(policy->after / 8), kShortest, options.look_every);
+    }
+    return Done{};
 }
 
 Result<job_server::Options> keeper_options(const ServeOptions& words, gpu::Inventory& inventory) {
@@ -189,6 +171,7 @@ Result<job_server::Options> keeper_options(const ServeOptions& words, gpu::Inven
         };
     }
     point_at_node(words.driver, options.environment);
+    if (auto done = watch_idle(words, inventory, options); !done) return std::move(done).error();
     return options;
 }
 
@@ -346,6 +329,7 @@ void add_serve_command(command_line::Command& program, Context& context) {
         ->range(std::size_t{1}, std::size_t{1'000'000});
     command->add_option("--grace", words->grace, "Seconds between SIGTERM and SIGKILL", "SECONDS")
         ->range(0U, 3'600U);
+    add_idle_flags(*command, words->idle);
     add_driver_flags(*command, words->driver);
     command->footer(
         "aliquot serve\naliquot serve --gpu a2:2 --state /tmp/jobs --socket unix:/tmp/jobs.sock");

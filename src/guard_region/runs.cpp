@@ -25,14 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr ::mode_t kOwnerOnly = 0700;
+/// Root's runs may be programs of others, who pass through to what they were told of: names cannot be guessed.
+constexpr ::mode_t kPassThrough = 0711;
+constexpr char kRootsPlace[] = "/run/aliquot/run";
 constexpr char kAlive[] = "alive";
 constexpr std::string_view kPrefix = "run-";
 
 /// Makes a directory that nobody else can write; checks one that is there.
 Result<Done> own_directory(const fs::path& path) {
-    if (::mkdir(path.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-        return os::error_from_errno(errno, path.native());
-    }
+    const bool made = ::mkdir(path.c_str(), kOwnerOnly) == 0;
+    if (!made && errno != EEXIST) return os::error_from_errno(errno, path.native());
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) return os::error_from_errno(errno, path.native());
     constexpr ::mode_t kOthersWrite = 0022;
@@ -41,6 +43,9 @@ Result<Done> own_directory(const fs::path& path) {
         return Error{ErrorCode::kPermission,
                      path.native() + ": not a directory of this user alone; remove it"};
     }
+    if (::geteuid() == 0 && (made || path == kRootsPlace) &&
+        ::chmod(path.c_str(), kPassThrough) != 0)
+        return os::error_from_errno(errno, path.native());
     return Done{};
 }
 
@@ -128,8 +133,8 @@ Result<fs::path> Runs::usual_place(const std::map<std::string, std::string>& env
     if (::geteuid() == 0) {
         std::error_code problem;
         fs::create_directories("/run/aliquot", problem);
-        const auto made = own_directory("/run/aliquot/run");
-        if (made) return fs::path("/run/aliquot/run");
+        const auto made = own_directory(kRootsPlace);
+        if (made) return fs::path(kRootsPlace);
     }
     const std::string uid = std::to_string(::geteuid());
     for (const fs::path& place : {variable("XDG_RUNTIME_DIR"), fs::path("/run/user/" + uid)}) {

@@ -56,12 +56,16 @@ std::optional<Ending> ending_in(const fs::path& directory) {
 std::string boot_id() { return std::string(trim(content("/proc/sys/kernel/random/boot_id"))); }
 
 std::string to_text(const Spec& spec) {
-    Value env = document::make_sequence(spec.env, [](const auto& one) {
-        return document::make_mapping({{"name", one.first}, {"value", one.second}});
-    });
+    const auto variables = [](const auto& all) {
+        return document::make_sequence(all, [](const auto& one) {
+            return document::make_mapping({{"name", one.first}, {"value", one.second}});
+        });
+    };
     return document::to_json_line(document::make_mapping({{"argv", spec.argv},
                                                           {"aside", spec.aside},
-                                                          {"env", std::move(env)},
+                                                          {"env", variables(spec.env)},
+                                                          {"guard", spec.guard},
+                                                          {"guardEnv", variables(spec.guard_env)},
                                                           {"workdir", spec.workdir},
                                                           {"uid", spec.uid},
                                                           {"gid", spec.gid},
@@ -78,11 +82,16 @@ Result<Spec> read_spec(const std::string& text) {
     const auto value = document::parse_json(text);
     if (!value) return value.error();
     Spec spec;
-    for (const Value& word : document::items_at(*value, {"argv"})) spec.argv.push_back(word.scalar);
-    for (const Value& word : document::items_at(*value, {"aside"}))
-        spec.aside.push_back(word.scalar);
-    for (const Value& one : document::items_at(*value, {"env"})) {
-        spec.env.emplace_back(document::text_at(one, {"name"}), document::text_at(one, {"value"}));
+    for (const auto& [key, words] :
+         {std::pair{"argv", &spec.argv}, {"aside", &spec.aside}, {"guard", &spec.guard}}) {
+        for (const Value& word : document::items_at(*value, {key})) words->push_back(word.scalar);
+    }
+    for (const auto& [key, variables] :
+         {std::pair{"env", &spec.env}, {"guardEnv", &spec.guard_env}}) {
+        for (const Value& one : document::items_at(*value, {key})) {
+            variables->emplace_back(document::text_at(one, {"name"}),
+                                    document::text_at(one, {"value"}));
+        }
     }
     if (spec.argv.empty()) return Error{ErrorCode::kInvalidInput, "a spec without a program"};
     spec.workdir = document::text_at(*value, {"workdir"});

@@ -25,6 +25,10 @@ struct Spec {
     std::vector<std::pair<std::string, std::string>> env;
     std::vector<std::string>
         aside;  // run before it and after it, whatever becomes of that; empty: nothing
+    /// Holds its share: run as this process's user with guard_env alone, which no submitter can change, and ends with a
+    /// program that calls run_guarded() of the directory that follows. Empty: argv is run.
+    std::vector<std::string> guard;
+    std::vector<std::pair<std::string, std::string>> guard_env;
     std::string workdir;
     uid_t uid = 0;
     gid_t gid = 0;
@@ -73,6 +77,10 @@ Descriptor open_runner(const Look& alive);
 /// The runner: runs the try to its end, in this process. Writes "started" and a line break, or what is wrong, to
 /// standard output. To be called in a process with one thread. Returns its exit code.
 int run_attempt(const std::filesystem::path& directory);
+
+/// What the guard's words start: becomes the submitter, with the guard's variables beside the spec's, and then the spec's
+/// program. Returns only when that fails: an exit code, as a shell says it; what is wrong is on standard error.
+int run_guarded(const std::filesystem::path& directory);
 
 /// Changes with every start of the machine; empty: the kernel does not tell.
 std::string boot_id();

@@ -27,8 +27,9 @@ struct Options {
     std::vector<Device> devices;
     std::vector<std::string>
         runner;  // a program that calls run_attempt() of the directory that follows
-    /// What stands before the program of a job with a share; empty: shares are not kept to.
+    /// What holds the share of a job that has one, as Spec::guard; empty: shares are not kept to.
     std::function<std::vector<std::string>(const Record&, const std::string& uuid)> guard;
+    std::map<std::string, std::string> guard_environment;  // of that
     /// A program that calls run_gang() of the number and the command that follow.
     std::vector<std::string> gang;
     std::map<std::string, std::string> environment;  // of all jobs

@@ -27,7 +27,8 @@ Spec Keeper::spec_of(const Record& record) const {
     spec.env.assign(env.begin(), env.end());
     const bool is_share = !request.gpu_memory.empty() || request.gpu_compute != 0;
     if (is_share && !record.devices.empty() && options_.guard) {
-        spec.argv = options_.guard(record, record.devices.front());
+        spec.guard = options_.guard(record, record.devices.front());
+        spec.guard_env.assign(options_.guard_environment.begin(), options_.guard_environment.end());
     }
     if (request.gang > 1 && !options_.gang.empty()) {
         spec.argv = options_.gang;

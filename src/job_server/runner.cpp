@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process that runs one try: it outlives the server, and writes down how its program ended.
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
 #include <sys/file.h>
@@ -23,6 +22,7 @@
 #include "document/build.h"
 #include "document/json.h"
 #include "job_server/attempt.h"
+#include "job_server/submitter.h"
 #include "os/errno_error.h"
 #include "os/process_stat.h"
 #include "os/replace_file.h"
@@ -58,7 +58,9 @@ private:
     bool open_output();
     void make_cgroup();
     bool start();
-    [[noreturn]] void become_program(const std::vector<std::string>& words, int report) const;
+    enum class As : std::uint8_t { kSubmitter, kGuard };
+    [[noreturn]] void become_program(const std::vector<std::string>& words, As as,
+                                     int report) const;
     void run_aside() const;
     void watch();
     void take_output();
@@ -125,7 +127,7 @@ void Runner::make_cgroup() {
 }
 
 /// In the child: only what is async-signal-safe, and what a process with one thread may do.
-void Runner::become_program(const std::vector<std::string>& words, int report) const {
+void Runner::become_program(const std::vector<std::string>& words, As as, int report) const {
     const auto give_up = [report] {
         const int problem = errno;
         const ssize_t written = ::write(report, &problem, sizeof problem);
@@ -141,23 +143,14 @@ void Runner::become_program(const std::vector<std::string>& words, int report) c
         group << ::getpid();
         group.close();
     }
-    if (::geteuid() == 0) {
-        const bool grouped = spec_.user.empty() ? ::setgroups(0, nullptr) == 0
-                                                : ::initgroups(spec_.user.c_str(), spec_.gid) == 0;
-        if (!grouped || ::setresgid(spec_.gid, spec_.gid, spec_.gid) != 0 ||
-            ::setresuid(spec_.uid, spec_.uid, spec_.uid) != 0) {
-            give_up();
-        }
-    }
+    const bool guarded = as == As::kGuard;
+    if (!guarded && !become_submitter(spec_)) give_up();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::umask(022);
-    if (!spec_.workdir.empty() && ::chdir(spec_.workdir.c_str()) != 0) give_up();
-    ::clearenv();
-    for (const auto& [name, value] : spec_.env) ::setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
+    const std::string workdir = guarded ? "/" : spec_.workdir;
+    if (!workdir.empty() && ::chdir(workdir.c_str()) != 0) give_up();
+    set_environment(guarded ? spec_.guard_env : spec_.env);
+    execute(words);
     give_up();
     ::_exit(kCouldNotStart);
 }
@@ -170,7 +163,7 @@ void Runner::run_aside() const {
     if (pid == 0) {
         const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
         for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
-        become_program(spec_.aside, null);
+        become_program(spec_.aside, As::kSubmitter, null);
     }
     const auto end = SteadyClock::now() + kReapLimit;
     while (::waitpid(pid, nullptr, WNOHANG) == 0) {
@@ -197,7 +190,10 @@ bool Runner::start() {
         ::dup2(null, STDIN_FILENO);
         ::dup2(write_end.get(), STDOUT_FILENO);
         ::dup2(write_end.get(), STDERR_FILENO);
-        become_program(spec_.argv, teller.get());
+        if (spec_.guard.empty()) become_program(spec_.argv, As::kSubmitter, teller.get());
+        std::vector<std::string> words = spec_.guard;
+        words.push_back(directory_.native());
+        become_program(words, As::kGuard, teller.get());
     }
     ::setpgid(program_, program_);
     teller.reset();

@@ -47,6 +47,7 @@ protected:
         command.argv.insert(command.argv.end(), gpus_.begin(), gpus_.end());
         command.argv.insert(command.argv.end(), more_.begin(), more_.end());
         command.environment = os::current_environment();
+        for (const auto& [name, value] : server_variables_) command.environment[name] = value;
         command.output_path = directory_.path() / "server.log";
         auto started = os::Process::start(command);
         ASSERT_TRUE(started) << started.error().message;
@@ -113,6 +114,7 @@ protected:
     std::vector<std::string> gpus_{"--gpu", "a2:2"};
     std::vector<std::string> more_;
     std::map<std::string, std::string> variables_;  // of what run() starts
+    std::map<std::string, std::string> server_variables_;
     std::optional<os::Process> server_;
 };
 

@@ -25,6 +25,7 @@ struct RunOptions {
     unsigned compute = 0;
     unsigned weight = 0;
     std::string gpu;
+    std::string name;  // in the books; empty: the program's
     std::string fail = "closed";
     DriverChoice driver;
     std::string guard_library;
@@ -51,13 +52,15 @@ Result<Done> prepare(const RunOptions& words, const Context& context,
         choose_device(words.gpu, session.host.devices, environment, session.host.runs->list());
     if (!device) return std::move(device).error();
     session.device = *std::move(device);
-    auto share = make_share(session.host, session.device,
-                            {.memory = words.memory,
-                             .compute = words.compute,
-                             .weight = words.weight,
-                             .program = fs::path(words.command.front()).filename(),
-                             .fail_open = words.fail == "open",
-                             .overcommit = words.overcommit});
+    auto share = make_share(
+        session.host, session.device,
+        {.memory = words.memory,
+         .compute = words.compute,
+         .weight = words.weight,
+         .program =
+             words.name.empty() ? fs::path(words.command.front()).filename().native() : words.name,
+         .fail_open = words.fail == "open",
+         .overcommit = words.overcommit});
     if (!share) return std::move(share).error();
     session.share.emplace(*std::move(share));
     return Done{};
@@ -151,6 +154,7 @@ void add_run_command(command_line::Command& program, Context& context) {
                      "Weight when others compete for the GPU: 30 beside 70 gets 30 %", "N")
         ->range(1U, 10'000U)
         ->excludes(compute);
+    command->add_option("--name", words->name, "", "NAME")->hidden();
     command->add_option("--gpu", words->gpu,
                         "Which GPU or MIG device; default: the one with the most room",
                         "INDEX|UUID");

@@ -44,6 +44,7 @@ struct ServeOptions {
     unsigned gang = 0;  // of --run-gang: so many, of the command
     std::vector<std::string> gang_command;
     std::string attempt;
+    std::string guarded;
     std::string state;
     std::string socket;
     std::string mode = "0660";
@@ -104,7 +105,7 @@ Result<std::vector<job_server::Device>> devices_here(const ServeOptions& options
     return devices;
 }
 
-/// What stands before a program that has a share: aliquot run keeps its limits.
+/// What holds a share: aliquot run, which starts the program as the one who submitted it.
 std::vector<std::string> guarded(const ServeOptions& options, const std::string& program,
                                  const job_server::Record& record, const std::string& uuid) {
     std::vector<std::string> words{program, "run", "--gpu", uuid};
@@ -120,8 +121,21 @@ std::vector<std::string> guarded(const ServeOptions& options, const std::string&
     if (!options.driver.driver_root.empty()) {
         words.insert(words.end(), {"--driver-root", options.driver.driver_root});
     }
-    words.emplace_back("--");
+    const std::string name = std::filesystem::path(record.request.command.front()).filename();
+    if (!name.empty()) words.push_back("--name=" + name);  // no option, whatever it begins with
+    words.insert(words.end(), {"--", program, "serve", "--run-guarded"});
     return words;
+}
+
+/// Root's runs are in one book, whoever submitted them: users share a GPU's memory and its turns.
+std::map<std::string, std::string> environment_of_guard(
+    const std::map<std::string, std::string>& of_jobs) {
+    std::map<std::string, std::string> environment = of_jobs;
+    environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+    constexpr const char* kBooks = "ALIQUOT_RUN_DIRECTORY";
+    if (const std::string books = variable_of_shell(kBooks); !books.empty())
+        environment[kBooks] = books;
+    return environment;
 }
 
 /// Simulated GPUs are never idle: nobody measures them.
@@ -171,6 +185,7 @@ Result<job_server::Options> keeper_options(const ServeOptions& words, gpu::Inven
         };
     }
     point_at_node(words.driver, options.environment);
+    options.guard_environment = environment_of_guard(options.environment);
     if (auto done = watch_idle(words, inventory, options); !done) return std::move(done).error();
     return options;
 }
@@ -219,6 +234,10 @@ Result<std::unique_ptr<job_server::Costs>> costs_of(const ServeOptions& words,
 void serve(Context& context, const ServeOptions& words) {
     if (!words.attempt.empty()) {
         context.exit_code = job_server::run_attempt(words.attempt);
+        return;
+    }
+    if (!words.guarded.empty()) {
+        context.exit_code = job_server::run_guarded(words.guarded);
         return;
     }
     if (words.gang != 0) {
@@ -274,6 +293,7 @@ void add_serve_command(command_line::Command& program, Context& context) {
         "serve", "Keep the GPU jobs of this machine: queue them, run them, find them again");
     const auto words = std::make_shared<ServeOptions>();
     command->add_option("--run-attempt", words->attempt, "", "DIR")->hidden();
+    command->add_option("--run-guarded", words->guarded, "", "DIR")->hidden();
     command->add_option("--run-gang", words->gang, "", "N")->hidden();
     command->add_option("COMMAND", words->gang_command, "", " ")->hidden();
     command->add_option(

@@ -88,6 +88,8 @@ def main():
             text = (root / f"usr/lib/systemd/system/{unit}.service").read_text()
             if f"ExecStart=/usr/bin/{program}" not in text:
                 fail(f"{unit}.service does not start /usr/bin/{program}")
+        if "ListenStream=/run/aliquot/jobs.sock" not in (root / "usr/lib/systemd/system/aliquot-jobs.socket").read_text():
+            fail("aliquot-jobs.socket does not listen where aliquot job asks")
 
         inside(root, "apt-get -qq -y purge aliquot aliquot-agent libaliquot-guard && apt-get -qq -y autoremove --purge")
         left = files_of(root) - before

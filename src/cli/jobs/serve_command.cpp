@@ -28,6 +28,7 @@
 #include "job_server/pages.h"
 #include "k8s/memory_amount.h"
 #include "nvml/driver.h"
+#include "os/passed_socket.h"
 #include "os/root.h"
 #include "os/spawner.h"
 
@@ -248,6 +249,8 @@ void serve(Context& context, const ServeOptions& words) {
     ::sigemptyset(&ends);
     for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&ends, number);
     ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // before the first thread
+    auto passed = os::take_passed_socket();
+    if (!passed) return fail(context, exit_code_of(passed.error()), passed.error().message);
     auto wish = server_options(words);
     if (!wish) return fail(context, exit_code_of(wish.error()), wish.error().message);
     gpu::Inventory inventory;
@@ -259,9 +262,12 @@ void serve(Context& context, const ServeOptions& words) {
     const std::size_t count = options->devices.size();
     const auto keeper = job_server::Keeper::start(*std::move(options));
     if (!keeper) return fail(context, exit_code_of(keeper.error()), keeper.error().message);
-    const std::string address = wish->address;
+    const std::string address = passed->has_value() ? "unix:" + (*passed)->path : wish->address;
+    auto pages = job_server::pages_of(**keeper, costs->get());
     const auto server =
-        http::Server::listen(*std::move(wish), job_server::pages_of(**keeper, costs->get()));
+        passed->has_value()
+            ? http::Server::take(std::move((*passed)->socket), *std::move(wish), std::move(pages))
+            : http::Server::listen(*std::move(wish), std::move(pages));
     if (!server) return fail(context, exit_code_of(server.error()), server.error().message);
     auto* const accounts = *costs == nullptr ? nullptr : &(*costs)->accounts();
     ServedPage page;
@@ -303,7 +309,7 @@ void add_serve_command(command_line::Command& program, Context& context) {
         "DIR");
     command->add_option("--socket", words->socket,
                         "Where to listen; default unix:/run/aliquot/jobs.sock, or below "
-                        "XDG_RUNTIME_DIR",
+                        "XDG_RUNTIME_DIR; a socket that systemd hands over goes before it",
                         "unix:PATH");
     command->add_option("--socket-mode", words->mode, "Who may connect, as a file mode", "MODE")
         ->capture_default_str();

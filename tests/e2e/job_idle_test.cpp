@@ -83,6 +83,20 @@ TEST_F(JobIdleTest, OneWhoseGpuIsIdleIsToldThenEndedAndOneThatUsesItsGpuIsNot) {
     reaches(idle, "Succeeded");
 }
 
+TEST_F(JobIdleTest, OfTwoSharesOfOneGpuOnlyTheIdleOneIsEnded) {
+    server_variables_ = {{"ALIQUOT_RUN_DIRECTORY", (directory_.path() / "books").native()}};
+    serve_with(ends_);
+    const std::vector<std::string> share{"--gpu-memory", "4Gi", "--gpu-compute", "50"};
+    const std::string busy = tenant({"spin:1000000"}, share);
+    reaches(busy, "Running");
+    const std::string idle = tenant({"info", waits_}, share);
+    reaches(idle, "Cancelled");
+    EXPECT_EQ(show(idle)["cause"], "idle");
+    EXPECT_EQ(show(idle)["devices"], show(busy)["devices"]);
+    EXPECT_EQ(state_of(busy), "Running");
+    EXPECT_THAT(steps_of(busy), Not(HasSubstr("idle")));
+}
+
 TEST_F(JobIdleTest, WhoIsToldAndUsesItsGpuAgainGoesOn) {
     serve_with({"--idle-after", "2s", "--idle-min-run", "0s"});
     const std::string id = tenant({waits_, "spin:1000000"});

@@ -3,7 +3,9 @@
 
 #include "base/text.h"
 #include "doctor/check.h"
+#include "doctor/nodes.h"
 #include "gpu/replica_id.h"
+#include "k8s/node.h"
 #include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
@@ -200,6 +202,19 @@ Verdict judge_pod_resources(const Facts& facts) {
     return ok("no exporter is without pod-resources");
 }
 
+/// Whether a node in question offers fewer GPUs than it has.
+bool has_unhealthy_gpus(const Facts& facts) {
+    return std::ranges::any_of(nodes_of(facts), [](const Object* node) {
+        const k8s::Node read = k8s::read_node(node->body);
+        return std::ranges::any_of(gpu_resources(*node), [&](const std::string& name) {
+            const auto left = read.allocatable.find(name);
+            const auto built_in = read.capacity.find(name);
+            return left != read.allocatable.end() && built_in != read.capacity.end() &&
+                   left->second < built_in->second;
+        });
+    });
+}
+
 Verdict judge_admission(const Facts& facts) {
     const auto parts = {
         std::string_view("no healthy devices present; cannot allocate unhealthy devices"),
@@ -217,6 +232,9 @@ Verdict judge_admission(const Facts& facts) {
     // A request above one share is refused by the plugin on purpose: SCH004 says so.
     if (text.contains("failRequestsGreaterThanOne") || text.contains("maximum request size")) {
         return not_here("a request for several shares: SCH004 judges it");
+    }
+    if (text.contains("no healthy devices") && has_unhealthy_gpus(facts)) {
+        return not_here("GPUs of the node are not healthy: NODE002 judges it");
     }
     const bool stale = text.contains("requested number of devices unavailable");
     auto verdict =

@@ -59,6 +59,15 @@ Verdict judge_capacity(const Facts& facts) {
     return ok("every GPU node offers its GPUs");
 }
 
+/// The command for the plugin's DaemonSet, where it is.
+std::string restart_of_plugin(const Facts& facts) {
+    for (const Object& one : facts.cluster.all("DaemonSet")) {
+        if (!is_plugin_name(one.name)) continue;
+        return concat({"kubectl -n ", one.space, " rollout restart daemonset ", one.name});
+    }
+    return "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset";
+}
+
 Verdict judge_unhealthy(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);
@@ -81,9 +90,7 @@ Verdict judge_unhealthy(const Facts& facts) {
                         Evidence{.path = said.path, .line = said.line, .value = said.text});
                 }
             }
-            verdict.fix(
-                "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
-                Risk::kRestartPods);
+            verdict.fix(restart_of_plugin(facts), Risk::kRestartPods);
             verdict.note(
                 "NVIDIA's plugin calls a GPU unhealthy after any Xid but 13, 31, 43, 45, 68 and "
                 "109, and never takes it back by itself. Fix the GPU first (reset), then restart "

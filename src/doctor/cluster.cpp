@@ -170,6 +170,19 @@ private:
         }
     }
 
+    /// What the scheduler wrote into the pod stays when its events are gone (after an hour).
+    void take_scheduler(const Object& pod) {
+        for (const Value& condition : items_at(pod.body, {"status", "conditions"})) {
+            const Value* const message = condition.find("message");
+            if (message == nullptr || text_at(condition, {"type"}) != "PodScheduled" ||
+                text_at(condition, {"status"}) != "False") {
+                continue;
+            }
+            say(pod.id(), text_at(condition, {"reason"}) + ": " + text_of(message), pod.path,
+                message->mark.line);
+        }
+    }
+
     void take_pod(const Object& pod) {
         for (const char* const list :
              {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
@@ -177,6 +190,7 @@ private:
                 take_state(pod.id(), pod.path, status);
             }
         }
+        take_scheduler(pod);
         const std::string reason = text_at(pod.body, {"status", "reason"});
         if (const Value* const message = at_path(pod.body, {"status", "message"})) {
             say(pod.id(), reason + ": " + text_of(message), pod.path, message->mark.line);

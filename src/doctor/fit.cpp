@@ -30,22 +30,29 @@ std::string text_of_amount(double amount) {
 
 void check_taints(const k8s::Pod& pod, const k8s::Node& node, NodeFit& fit) {
     // Device plugins' admission (ExtendedResourceToleration) is not known here: judged as written.
+    const bool lost = node.find("Ready") != nullptr && !node.is_ready();
     for (const k8s::Taint& taint : node.taints) {
         if (!taint.keeps_away() || k8s::tolerates(pod.tolerations, taint)) continue;
+        // What the node's state says below is told once.
+        if (node.is_cordoned && taint.key == "node.kubernetes.io/unschedulable") continue;
+        if (lost && (taint.key == "node.kubernetes.io/unreachable" ||
+                     taint.key == "node.kubernetes.io/not-ready")) {
+            continue;
+        }
         const bool node_state = taint.key.starts_with("node.kubernetes.io/");
         fit.reasons.push_back({node_state ? Miss::kNotReady : Miss::kTaint,
                                "taint " + k8s::to_text(taint) + " is not tolerated",
                                concat({"tolerations: [{key: ", taint.key,
                                        ", operator: Exists, effect: ", taint.effect, "}]"}),
-                               taint.key});
+                               taint.key, "", ""});
     }
     if (node.is_cordoned) {
-        fit.reasons.push_back(
-            {Miss::kNotReady, "the node is cordoned", "kubectl uncordon " + fit.node->name, ""});
+        fit.reasons.push_back({Miss::kNotReady, "the node is cordoned",
+                               "kubectl uncordon " + fit.node->name, "", "", ""});
     }
     // A Node without conditions was written by hand, and is taken for a ready one.
-    if (node.find("Ready") != nullptr && !node.is_ready()) {
-        fit.reasons.push_back({Miss::kNotReady, std::string(kNodeNotReady), "", ""});
+    if (lost) {
+        fit.reasons.push_back({Miss::kNotReady, std::string(kNodeNotReady), "", "", "", ""});
     }
 }
 
@@ -91,7 +98,7 @@ void check_labels(const k8s::NodeSelector& where, const k8s::Labels& labels, Nod
              found != labels.end() || is_of_hardware(key)
                  ? std::string()
                  : concat({"kubectl label node ", fit.node->name, " ", key, "=", value}),
-             key});
+             key, value, found == labels.end() ? std::string() : found->second});
     }
     if (!where.has_terms) return;
     std::string missing;
@@ -101,13 +108,15 @@ void check_labels(const k8s::NodeSelector& where, const k8s::Labels& labels, Nod
                       ? "a term without expressions, which no node matches"
                       : text_of(*term.first_unmet(fit.node->name, labels)) + " does not hold";
     }
-    fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing, "", ""});
+    fit.reasons.push_back({Miss::kLabel, "node affinity: " + missing, "", "", "", ""});
 }
 
-void check_resources(const Facts& facts, const k8s::Amounts& wanted,
-                     const k8s::Amounts& allocatable, NodeFit& fit) {
+void check_resources(const Facts& facts, const k8s::Amounts& wanted, const k8s::Node& node,
+                     NodeFit& fit) {
+    const k8s::Amounts& allocatable = node.allocatable;
     const auto held = facts.cluster.held.find(fit.node->name);
     fit.offers_gpus = true;
+    fit.has_gpus = true;
     for (const auto& [name, count] : wanted) {
         if (count <= 0) continue;
         const auto entry = allocatable.find(name);
@@ -119,6 +128,10 @@ void check_resources(const Facts& facts, const k8s::Amounts& wanted,
             const auto used = held->second.find(name);
             if (used != held->second.end()) left -= used->second;
         }
+        const auto built_in = node.capacity.find(name);
+        if (gpu && (built_in == node.capacity.end() || built_in->second < count)) {
+            fit.has_gpus = false;
+        }
         if (gpu && offered < count) fit.offers_gpus = false;
         if (left >= count) continue;
         const std::string asked = text_of_amount(count);
@@ -127,11 +140,46 @@ void check_resources(const Facts& facts, const k8s::Amounts& wanted,
             count > offered ? concat({name, ": ", asked, " asked, the node has ", there})
                             : concat({name, ": ", asked, " asked, ",
                                       text_of_amount(std::max(left, 0.0)), " of ", there, " free"});
-        fit.reasons.push_back({gpu ? Miss::kGpu : Miss::kOther, text, "", name});
+        fit.reasons.push_back({gpu ? Miss::kGpu : Miss::kOther, text, "", name, "", ""});
     }
 }
 
+/// Whether the pod says that it is for this node and not for any: a label beyond the platform's, or a
+/// toleration of a taint that keeps others away.
+bool is_meant(const k8s::Pod& pod, const k8s::Node& node) {
+    const bool selects =
+        pod.where.has_terms || std::ranges::any_of(pod.where.labels, [](const auto& label) {
+            return label.first != "kubernetes.io/os" && label.first != "kubernetes.io/arch";
+        });
+    return selects || std::ranges::any_of(node.taints, [](const k8s::Taint& taint) {
+               return taint.keeps_away() && !taint.key.starts_with("node.kubernetes.io/");
+           });
+}
+
 }  // namespace
+
+bool NodeFit::misses(Miss miss) const {
+    return std::ranges::any_of(reasons,
+                               [miss](const Reason& reason) { return reason.miss == miss; });
+}
+
+bool NodeFit::lets_in() const {
+    return !misses(Miss::kTaint) && !misses(Miss::kLabel) && !misses(Miss::kNotReady);
+}
+
+std::vector<const Object*> meant_nodes(const Facts& facts, const Object& pod) {
+    const auto nodes = fit(facts, pod);
+    const k8s::Pod read = k8s::read_pod(pod.body);
+    std::vector<const Object*> meant;
+    for (const NodeFit& one : nodes) {
+        if (!one.lets_in()) continue;
+        if (one.offers_gpus) return {};
+        if (is_gpu_node(*one.node) && is_meant(read, k8s::read_node(one.node->body))) {
+            meant.push_back(one.node);
+        }
+    }
+    return meant;
+}
 
 std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
     std::vector<NodeFit> all;
@@ -145,7 +193,7 @@ std::vector<NodeFit> fit(const Facts& facts, const Object& pod) {
         const k8s::Node offer = k8s::read_node(node.body);
         check_taints(read, offer, one);
         check_labels(read.where, offer.labels, one);
-        check_resources(facts, wanted, offer.allocatable, one);
+        check_resources(facts, wanted, offer, one);
         all.push_back(std::move(one));
     }
     return all;

@@ -19,16 +19,27 @@ struct NodeFit {
         Miss miss = Miss::kOther;
         std::string text;      // "taint nvidia.com/gpu=present:NoSchedule is not tolerated"
         std::string remedy;    // what would make it fit; may be empty
-        std::string resource;  // of kOther and kGpu
+        std::string resource;  // of kOther and kGpu; of a taint or label its key
+        std::string wished;    // of a label: the value that the pod asks for
+        std::string has;       // of a label: the node's value; empty: it has none
     };
     const Object* node = nullptr;
     bool offers_gpus = false;  // as many of every GPU resource as the pod asks for, were all free
+    bool has_gpus = false;     // the same in its capacity: ill ones count
     std::vector<Reason> reasons;
+
+    [[nodiscard]] bool misses(Miss miss) const;
+    /// Taints, labels and the node's state let the pod in; resources may be short.
+    [[nodiscard]] bool lets_in() const;
 };
 
 /// The scheduler's filters, worked out again for every node: taints, nodeSelector and required node
 /// affinity, readiness, and every resource against what other pods hold.
 std::vector<NodeFit> fit(const Facts& facts, const Object& pod);
+
+/// Where no node that lets the pod in offers its GPUs: the GPU nodes that let it in and that it was meant
+/// for, by a label that it asks for or a taint that it tolerates. Else none.
+std::vector<const Object*> meant_nodes(const Facts& facts, const Object& pod);
 
 /// The cause why a pod is Pending, as the id of the SCH check that tells it, with its verdict; empty
 /// id: none found.

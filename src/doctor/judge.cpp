@@ -82,7 +82,8 @@ private:
     [[nodiscard]] bool keeps_pending(std::string_view id) const {
         if (facts_.target.kind != Target::Kind::kPod) return false;
         const auto cause = facts_.pending.find(facts_.target.name);
-        return cause != facts_.pending.end() && cause->second == id;
+        // Why its node offers nothing is for the layers below to say, where one of them failed.
+        return cause != facts_.pending.end() && cause->second == id && id != "NODE001";
     }
 
     [[nodiscard]] std::string blocker_of(const Check& check) const {
@@ -144,7 +145,8 @@ std::vector<std::string> root_causes_of(const Facts& facts, const std::vector<Ju
     if (facts.target.kind == Target::Kind::kPod) {
         const auto cause = facts.pending.find(facts.target.name);
         const bool told =
-            cause != facts.pending.end() && std::ranges::any_of(in_order, [&](const Judged& one) {
+            cause != facts.pending.end() && cause->second != "NODE001" &&
+            std::ranges::any_of(in_order, [&](const Judged& one) {
                 return one.id == cause->second && one.verdict.outcome == Outcome::kFailed;
             });
         if (told) return {cause->second};

@@ -10,19 +10,32 @@
 namespace aliquot::doctor {
 namespace {
 
+/// How far a node is from taking the pod; nodes farther off than the nearest are not the pod's.
+unsigned distance(const NodeFit& one) {
+    return (one.misses(NodeFit::Miss::kNotReady) ? 2U : 0U) +
+           (one.misses(NodeFit::Miss::kTaint) ? 1U : 0U);
+}
+
 /// Names of the nodes that matter for a pod.
 std::set<std::string> nodes_for(const Facts& facts, const Object& pod) {
     if (const std::string node = node_of(pod); !node.empty()) return {node};
-    std::set<std::string> candidates;
-    std::set<std::string> all;
-    for (const NodeFit& one : fit(facts, pod)) {
-        all.insert(one.node->name);
-        const bool labels = std::ranges::none_of(one.reasons, [](const NodeFit::Reason& reason) {
-            return reason.miss == NodeFit::Miss::kLabel;
-        });
-        if (labels && one.offers_gpus) candidates.insert(one.node->name);
+    std::set<std::string> names;
+    for (const Object* const node : meant_nodes(facts, pod)) names.insert(node->name);
+    if (!names.empty()) return names;
+    const auto nodes = fit(facts, pod);
+    for (bool NodeFit::*const has : {&NodeFit::offers_gpus, &NodeFit::has_gpus}) {
+        unsigned nearest = ~0U;
+        for (const NodeFit& one : nodes) {
+            if (one.misses(NodeFit::Miss::kLabel) || !(one.*has)) continue;
+            if (distance(one) > nearest) continue;
+            if (distance(one) < nearest) names.clear();
+            nearest = distance(one);
+            names.insert(one.node->name);
+        }
+        if (!names.empty()) return names;
     }
-    return candidates.empty() ? all : candidates;
+    for (const NodeFit& one : nodes) names.insert(one.node->name);
+    return names;
 }
 
 bool belongs_to_daemon_set(const Object& pod) {

@@ -4,66 +4,22 @@
 #include <map>
 #include <tuple>
 
-#include "base/nearest_word.h"
 #include "base/text.h"
 #include "doctor/fit.h"
+#include "doctor/pending.h"
 #include "doctor/text.h"
 #include "doctor/unallocated.h"
-#include "k8s/quantity.h"
-#include "k8s/resource_name.h"
 
 namespace aliquot::doctor {
 namespace {
 
 using Miss = NodeFit::Miss;
 
-PendingCause cause(std::string id, const Object& pod, std::string message) {
-    PendingCause made{std::move(id), failed("Pod " + pod.id() + ": " + std::move(message))};
-    return made;
-}
-
-Evidence of_pod(const Object& pod, std::string value, std::string expected = {}) {
-    return {.path = pod.path, .value = std::move(value), .expected = std::move(expected)};
-}
-
-const Said* said_of(const Facts& facts, const Object& pod,
-                    std::initializer_list<std::string_view> parts) {
-    for (const Said& said : facts.cluster.said) {
-        if (said.pod != pod.id()) continue;
-        for (const std::string_view part : parts) {
-            if (contains_folded(said.text, part)) return &said;
-        }
-    }
-    return nullptr;
-}
-
-std::map<std::string, double> offered(const Facts& facts) {
-    std::map<std::string, double> most;
-    for (const Object& node : facts.cluster.all("Node")) {
-        for (const Value::Entry& entry : entries_at(node.body, {"status", "allocatable"})) {
-            if (!k8s::is_nvidia_gpu(entry.first.scalar)) continue;
-            double& one = most[entry.first.scalar];
-            one = std::max(one, k8s::quantity_value(entry.second.scalar).value_or(0));
-        }
-    }
-    std::erase_if(most, [](const auto& one) { return one.second <= 0; });
-    return most;
-}
-
-bool has_in_capacity(const Facts& facts, const std::string& name) {
-    return std::ranges::any_of(facts.cluster.all("Node"), [&](const Object& node) {
-        return k8s::quantity_value(text_at(node.body, {"status", "capacity", name})).value_or(0) >
-               0;
-    });
-}
-
-std::string count_text(double count) { return std::to_string(static_cast<long>(count)); }
-
 PendingCause gated(const Object& pod) {
     const auto& gates = items_at(pod.body, {"spec", "schedulingGates"});
     if (gates.empty()) return {};
     const std::string gate = text_at(gates[0], {"name"});
-    auto made = cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
+    auto made = pending_cause("SCH014", pod, "held back by the scheduling gate " + gate + ".");
     made.verdict.because(Location{pod.path, gates[0].mark.line, "schedulingGates: " + gate},
                          "no gate");
     made.verdict.fix(gate.contains("kueue")
@@ -81,97 +37,11 @@ PendingCause other_scheduler(const Facts& facts, const Object& pod) {
         return one.name.contains(name) && phase_of(one) == "Running";
     });
     if (runs) return {};
-    auto made = cause("SCH014", pod, "names the scheduler " + name + ", of which no pod runs.");
+    auto made =
+        pending_cause("SCH014", pod, "names the scheduler " + name + ", of which no pod runs.");
     made.verdict.because(of_pod(pod, "schedulerName: " + name, "a scheduler that runs"));
     made.verdict.fix("kubectl get pods -A | grep -i scheduler");
     return made;
-}
-
-PendingCause volumes(const Facts& facts, const Object& pod) {
-    const Said* const said = said_of(
-        facts, pod,
-        {"persistentvolumeclaim", "unbound immediate", "volume node affinity conflict",
-         "didn't have free ports", "topology spread constraints", "pod anti-affinity rules"});
-    if (said == nullptr) return {};
-    auto made =
-        cause("SCH010", pod, "not the GPU keeps it waiting but a volume, a port or a spread rule.");
-    made.verdict.because(Evidence{.path = said->path, .line = said->line, .value = said->text});
-    made.verdict.fix("kubectl -n " + pod.space + " describe pod " + pod.name);
-    made.verdict.note(
-        "Volumes: kubectl get pvc, and the zone of the volume; ports: another hostPort.");
-    return made;
-}
-
-PendingCause names(const Facts& facts, const Object& pod) {
-    const auto most = offered(facts);
-    for (const auto& [name, count] : gpu_requests(pod)) {
-        if (most.contains(name)) continue;
-        // The name is right: the node has such GPUs, and none of them is well.
-        if (has_in_capacity(facts, name)) return {"NODE002", {}};
-        std::vector<std::string_view> known;
-        std::vector<std::string> list;
-        for (const auto& [one, amount] : most) {
-            known.push_back(one);
-            list.push_back(one);
-        }
-        const Said* const scaler = said_of(
-            facts, pod, {"didn't trigger scale-up", "NotTriggerScaleUp", "TriggeredScaleUp"});
-        if (scaler != nullptr && most.empty()) {
-            auto made = cause("SCH015", pod,
-                              "no node has a GPU now, and the autoscaler does not know that a "
-                              "new node would bring one.");
-            made.verdict.because(
-                Evidence{.path = scaler->path, .line = scaler->line, .value = scaler->text});
-            made.verdict.note(
-                "Tag the node group: k8s.io/cluster-autoscaler/node-template/resources/" + name +
-                " = 1 (and its labels and taints).");
-            return made;
-        }
-        const bool shared = most.contains(name + ".shared");
-        constexpr std::array<std::string_view, 5> kTypos{"nvidia/gpu", "nvidia.com/gpus",
-                                                         "alpha.kubernetes.io/nvidia-gpu",
-                                                         "nvidia.com/GPU", "nvidia.com/vgpu"};
-        const bool typo = std::ranges::find(kTypos, name) != kTypos.end() || shared;
-        const std::string near = shared ? name + ".shared"
-                                 : typo ? "nvidia.com/gpu"
-                                        : std::string(nearest_word(name, known));
-        const bool misspelt = typo || (!near.empty() && !name.contains("mig-"));
-        auto made = cause(misspelt ? "SCH003" : "SCH002", pod,
-                          "no node offers `" + name + "`. Offered: " +
-                              (list.empty() ? std::string("no GPU at all") : join(list)) + "." +
-                              (near.empty() ? "" : " Did you mean `" + near + "`?"));
-        made.verdict.because(
-            of_pod(pod, name + ": " + count_text(count),
-                   list.empty() ? "a resource that some node offers" : join(list)));
-        if (!near.empty()) {
-            made.verdict.edit("resources.limits: {" + near + ": " + count_text(count) + "}",
-                              Risk::kRestartPods);
-        }
-        made.verdict.note(
-            name.contains("mig-")
-                ? "MIG names exist only with the strategy mixed and instances of that profile."
-                : "Names are exact: nvidia.com/gpu; nvidia.com/gpu.shared with renameByDefault.");
-        return made;
-    }
-    return {};
-}
-
-PendingCause too_many(const Facts& facts, const Object& pod) {
-    const auto most = offered(facts);
-    for (const auto& [name, count] : gpu_requests(pod)) {
-        const auto found = most.find(name);
-        if (found == most.end() || count <= found->second) continue;
-        auto made = cause("SCH005", pod,
-                          count_text(count) + " " + name + " asked; the largest node has " +
-                              count_text(found->second) + ".");
-        made.verdict.because(
-            of_pod(pod, name + ": " + count_text(count), count_text(found->second) + " at most"));
-        made.verdict.note(
-            "A pod lives on one node: ask for less, split the job over several pods, or add a "
-            "larger node.");
-        return made;
-    }
-    return {};
 }
 
 std::string texts_of(const NodeFit& one) {
@@ -235,16 +105,18 @@ std::string holders(const Facts& facts, const std::string& resource, const std::
 /// Nodes that could have the GPUs and have the labels come first, then those whose labels differ, then
 /// those that are not ready; among equals those with the fewest reasons, and by name.
 auto rank_of(const NodeFit& one) {
-    const auto misses = [&one](Miss miss) {
-        return std::ranges::any_of(one.reasons,
-                                   [miss](const auto& reason) { return reason.miss == miss; });
-    };
-    return std::tuple(!one.offers_gpus, misses(Miss::kLabel), misses(Miss::kNotReady),
+    return std::tuple(!one.offers_gpus, one.misses(Miss::kLabel), one.misses(Miss::kNotReady),
                       one.reasons.size(), std::string_view(one.node->name));
 }
 
 /// A label is proposed where it is a person's to set; else the pod is to be changed.
 void add_label_fix(const NodeFit::Reason& reason, Verdict& verdict) {
+    // Feature discovery adds to the model's name when the GPU is shared or cut.
+    if (!reason.wished.empty() && reason.has.starts_with(reason.wished + "-")) {
+        verdict.edit(concat({"nodeSelector: {", reason.resource, ": ", reason.has, "}"}),
+                     Risk::kRestartPods);
+        return;
+    }
     if (reason.remedy.empty()) {
         verdict.edit("nodeSelector or affinity of the pod: labels that nodes have",
                      Risk::kRestartPods);
@@ -252,6 +124,80 @@ void add_label_fix(const NodeFit::Reason& reason, Verdict& verdict) {
     }
     verdict.fix(reason.remedy);
     verdict.note("Or change the pod's nodeSelector or affinity to labels that nodes have.");
+}
+
+/// What ends the state of a node that keeps every pod away.
+void add_state_fix(const NodeFit::Reason& reason, const Object& node, Verdict& verdict) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kAdvice{
+        {{"node.kubernetes.io/disk-pressure",
+          "Free the disk of the node (old images: crictl rmi --prune; logs; emptyDir), or give it "
+          "a "
+          "larger one: the kubelet takes the taint away by itself."},
+         {"node.kubernetes.io/memory-pressure",
+          "Find what fills the node's memory; the kubelet takes the taint away by itself."},
+         {"node.kubernetes.io/pid-pressure",
+          "Find what starts so many processes; the kubelet takes the taint away by itself."},
+         {"node.kubernetes.io/network-unavailable",
+          "The network plugin of the node is not up: look at its pod there."}}};
+    verdict.fix(reason.remedy.starts_with("kubectl") ? reason.remedy
+                                                     : "kubectl describe node " + node.name);
+    for (const auto& [key, advice] : kAdvice) {
+        if (reason.resource == key) verdict.note(std::string(advice));
+    }
+}
+
+/// The pod on the node that holds the resource and has been told to go.
+const Object* leaving_holder(const Facts& facts, const std::string& resource,
+                             const std::string& node) {
+    for (const Object& pod : facts.cluster.all("Pod")) {
+        const bool holds =
+            node_of(pod) == node && !is_finished(pod) && gpu_requests(pod).contains(resource);
+        if (holds && !text_at(pod.body, {"metadata", "deletionTimestamp"}).empty()) return &pod;
+    }
+    return nullptr;
+}
+
+void add_leaving(const Object& pod, Verdict& verdict) {
+    verdict.message +=
+        concat({" ", pod.id(), " is being deleted since ",
+                text_at(pod.body, {"metadata", "deletionTimestamp"}), " and has not gone."});
+    const auto& finalizers = items_at(pod.body, {"metadata", "finalizers"});
+    if (finalizers.empty()) {
+        verdict.fix(concat({"kubectl -n ", pod.space, " delete pod ", pod.name,
+                            " --force --grace-period=0"}),
+                    Risk::kRestartPods);
+        verdict.note(
+            "First see that the node answers and its processes have ended: a forced "
+            "deletion does not end them.");
+        return;
+    }
+    verdict.fix(concat({"kubectl -n ", pod.space, " get pod ", pod.name,
+                        " -o jsonpath='{.metadata.finalizers}'"}));
+    verdict.note(concat({"Whoever set the finalizer ", finalizers[0].scalar,
+                         " must take it away: is that controller running?"}));
+}
+
+/// Every GPU is held, on the node that is nearest at least.
+PendingCause all_held(const Facts& facts, const Object& pod, const std::vector<NodeFit>& nodes,
+                      const NodeFit::Reason& first) {
+    const std::string& node = nodes.front().node->name;
+    const bool free_elsewhere = std::ranges::any_of(nodes, [&](const NodeFit& one) {
+        return one.offers_gpus && !one.misses(Miss::kGpu) && !one.misses(Miss::kNotReady);
+    });
+    auto made = pending_cause(
+        "SCH001", pod,
+        (free_elsewhere ? nearest_text(nodes)
+                        : "every " + first.resource + " is in use; " + nearest_text(nodes)) +
+            "; held by " + holders(facts, first.resource, node) + ".");
+    if (const Object* const leaving = leaving_holder(facts, first.resource, node)) {
+        add_leaving(*leaving, made.verdict);
+    }
+    if (free_elsewhere) {
+        made.verdict.note("Other nodes have one free, but do not take the pod: see what was read.");
+    }
+    made.verdict.note(
+        "Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
+    return made;
 }
 
 PendingCause nearest(const Facts& facts, const Object& pod) {
@@ -265,7 +211,7 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
     PendingCause made;
     switch (first.miss) {
         case Miss::kTaint:
-            made = cause("SCH006", pod, nearest_text(nodes) + ".");
+            made = pending_cause("SCH006", pod, nearest_text(nodes) + ".");
             made.verdict.edit(first.remedy, Risk::kRestartPods);
             break;
         case Miss::kLabel: {
@@ -273,53 +219,56 @@ PendingCause nearest(const Facts& facts, const Object& pod) {
                 return std::ranges::none_of(
                     one.reasons, [](const auto& reason) { return reason.miss == Miss::kLabel; });
             });
-            made = cause("SCH007", pod,
-                         std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
-                             " nodes have the labels it asks for; " + nearest_text(nodes) + ".");
+            made = pending_cause("SCH007", pod,
+                                 std::to_string(fitting) + " of " + std::to_string(nodes.size()) +
+                                     " nodes have the labels it asks for; " + nearest_text(nodes) +
+                                     ".");
             add_label_fix(first, made.verdict);
             break;
         }
         case Miss::kNotReady:
             // Of a node that is not ready its own check says why.
-            made = cause(first.text == kNodeNotReady ? "NODE007" : "SCH006", pod,
-                         nearest_text(nodes) + ".");
-            made.verdict.fix(first.remedy.starts_with("kubectl")
-                                 ? first.remedy
-                                 : "kubectl describe node " + best.node->name);
+            made = pending_cause(first.text == kNodeNotReady ? "NODE007" : "SCH006", pod,
+                                 nearest_text(nodes) + ".");
+            add_state_fix(first, *best.node, made.verdict);
             break;
         case Miss::kOther:
-            made = cause("SCH008", pod, "a GPU is there; " + nearest_text(nodes) + ".");
+            made = pending_cause("SCH008", pod, "a GPU is there; " + nearest_text(nodes) + ".");
             made.verdict.edit(
                 "resources.requests." + first.resource + ": less than the node has left",
                 Risk::kRestartPods);
             made.verdict.note(
                 "Or use a larger machine: allocatable is less than the machine's size.");
             break;
-        case Miss::kGpu: {
-            const bool free_elsewhere = std::ranges::any_of(nodes, [&](const NodeFit& one) {
-                return one.offers_gpus && std::ranges::none_of(one.reasons, [](const auto& reason) {
-                           return reason.miss == Miss::kGpu;
-                       });
-            });
-            made = cause("SCH001", pod,
-                         (free_elsewhere
-                              ? nearest_text(nodes)
-                              : "every " + first.resource + " is in use; " + nearest_text(nodes)) +
-                             "; held by " + holders(facts, first.resource, best.node->name) + ".");
-            if (free_elsewhere) {
-                made.verdict.note(
-                    "Other nodes have one free, but do not take the pod: see what was read.");
-            }
-            made.verdict.note(
-                "Wait, delete one of the holders, share the GPU (aliquot plan), or add a node.");
+        case Miss::kGpu:
+            made = all_held(facts, pod, nodes, first);
             break;
-        }
     }
     add_table(nodes, made.verdict);
     return made;
 }
 
 }  // namespace
+
+PendingCause pending_cause(std::string id, const Object& pod, std::string message) {
+    PendingCause made{std::move(id), failed("Pod " + pod.id() + ": " + std::move(message))};
+    return made;
+}
+
+Evidence of_pod(const Object& pod, std::string value, std::string expected) {
+    return {.path = pod.path, .value = std::move(value), .expected = std::move(expected)};
+}
+
+const Said* said_of(const Facts& facts, const Object& pod,
+                    std::initializer_list<std::string_view> parts) {
+    for (const Said& said : facts.cluster.said) {
+        if (said.pod != pod.id()) continue;
+        for (const std::string_view part : parts) {
+            if (contains_folded(said.text, part)) return &said;
+        }
+    }
+    return nullptr;
+}
 
 void read_pending(Facts& facts) {
     for (const Object* const pod : pending_pods(facts)) {
@@ -329,7 +278,8 @@ void read_pending(Facts& facts) {
 
 PendingCause why_pending(const Facts& facts, const Object& pod) {
     for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
-                             other_scheduler, volumes, why_unallocated, names, too_many, nearest}) {
+                             other_scheduler, why_claim_of_volume, why_unallocated,
+                             why_unknown_name, why_too_many, nearest, why_refused_by_rule}) {
         PendingCause found = look(facts, pod);
         if (!found.id.empty()) return found;
     }

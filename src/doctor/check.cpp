@@ -108,11 +108,13 @@ Verdict not_here(std::string reason) { return verdict(Outcome::kSkipped, std::mo
 
 std::vector<Check> all_checks() {
     std::vector<Check> all;
-    for (const auto table :
-         {hardware_checks(), driver_checks(), nvml_checks(), gpu_state_checks(), xid_checks(),
-          runtime_checks(), toolkit_checks(), kubelet_checks(), mps_checks(), operator_checks(),
-          plugin_checks(), node_label_checks(), agent_checks(), node_checks(), scheduling_checks(),
-          container_checks(), performance_checks(), pod_performance_checks(), slow_checks()}) {
+    for (const auto table : {hardware_checks(),        driver_checks(),  nvml_checks(),
+                             gpu_state_checks(),       xid_checks(),     runtime_checks(),
+                             toolkit_checks(),         kubelet_checks(), mps_checks(),
+                             operator_checks(),        plugin_checks(),  node_label_checks(),
+                             agent_checks(),           node_checks(),    scheduling_checks(),
+                             container_checks(),       start_checks(),   performance_checks(),
+                             pod_performance_checks(), slow_checks()}) {
         all.insert(all.end(), table.begin(), table.end());
     }
     return all;

@@ -127,6 +127,7 @@ std::span<const Check> agent_checks();
 std::span<const Check> node_checks();
 std::span<const Check> scheduling_checks();
 std::span<const Check> container_checks();
+std::span<const Check> start_checks();
 std::span<const Check> mps_checks();
 std::span<const Check> performance_checks();
 std::span<const Check> pod_performance_checks();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "catalog/drivers.h"
 #include "doctor/check.h"
 #include "doctor/container_patterns.h"
@@ -38,6 +40,70 @@ const Object* pod_of(const Facts& facts, const Said& said) {
     return facts.cluster.find("Pod", said.pod.substr(0, slash), said.pod.substr(slash + 1));
 }
 
+/// Whether a line tells of a fault, and not only of a subject.
+bool tells_a_fault(std::string_view line) {
+    constexpr std::array<std::string_view, 8> kWords{"fail",   "exception", "warn",    "fatal",
+                                                     "cannot", "unable",    "killed:", "traceback"};
+    for (auto at = find_folded(line, "error"); at != std::string::npos;
+         at = find_folded(line, "error", at + 1)) {
+        if (at + 5 == line.size() || !is_letter(line[at + 5])) return true;
+    }
+    return std::ranges::any_of(kWords,
+                               [&](std::string_view word) { return contains_folded(line, word); });
+}
+
+/// Every container is up and none has ended yet.
+bool is_well(const Object& pod) {
+    const auto& all = items_at(pod.body, {"status", "containerStatuses"});
+    return !all.empty() && std::ranges::all_of(all, [](const Value& one) {
+        return text_at(one, {"ready"}) == "true" && text_at(one, {"restartCount"}) == "0";
+    });
+}
+
+/// "expandable_segments avoids CUDA out of memory": a line of a program that is well, and no fault.
+bool is_advice(const Facts& facts, const Said& said) {
+    const Object* const pod = pod_of(facts, said);
+    return said.path.starts_with("logs/") && !tells_a_fault(said.text) && pod != nullptr &&
+           is_well(*pod);
+}
+
+/// A program without RuntimeClass in a cluster that has one for NVIDIA runs under runc, where runc is
+/// the default.
+void add_runtime_class(const Facts& facts, const Object& pod, Verdict& verdict) {
+    if (!text_at(pod.body, {"spec", "runtimeClassName"}).empty()) return;
+    for (const Object& one : facts.cluster.all("RuntimeClass")) {
+        if (text_at(one.body, {"handler"}) != "nvidia") continue;
+        verdict.because(
+            Evidence{.path = pod.path,
+                     .value = "no runtimeClassName, and there is RuntimeClass " + one.name,
+                     .expected = "runtimeClassName: " + one.name});
+        verdict.edit("runtimeClassName: " + one.name, Risk::kRestartPods);
+        return;
+    }
+}
+
+/// The driver of the host, or as feature discovery tells it of the pod's node.
+void add_driver(const Facts& facts, const Object& pod, Verdict& verdict) {
+    std::string driver = facts.host.driver.value;
+    std::string path = facts.host.driver.place.path;
+    if (!facts.host.driver.ok()) {
+        const Object* const node = facts.cluster.find("Node", "", node_of(pod));
+        if (node == nullptr) return;
+        driver = label(*node, "nvidia.com/cuda.driver-version.full");
+        path = node->path;
+    }
+    if (driver.empty()) return;
+    const auto version = catalog::parse_version(driver);
+    const auto* const newest = version ? catalog::newest_cuda(*version) : nullptr;
+    verdict.because(Evidence{
+        .path = path,
+        .value =
+            "driver " + driver +
+            (newest == nullptr ? ""
+                               : " runs CUDA up to " + std::to_string(newest->cuda.major()) + "." +
+                                     std::to_string(newest->cuda.minor()) + " in full")});
+}
+
 /// What the pod itself adds to a text: which node's driver, which setting.
 void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Verdict& verdict) {
     const Object* const pod = pod_of(facts, said);
@@ -48,6 +114,8 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
                                      .value = pod->id() + " asks for no GPU",
                                      .expected = "limits: nvidia.com/gpu: 1"});
         }
+        // With CTR008 a driver answered, mostly: then the class is not what is missing.
+        if (id != "CTR008" && !gpu_requests(*pod).empty()) add_runtime_class(facts, *pod, verdict);
         for (const Value* const container : containers_of(*pod)) {
             for (const char* const name :
                  {"CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_VISIBLE_DEVICES"}) {
@@ -59,17 +127,7 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
             }
         }
     }
-    if ((id == "CTR004" || id == "CTR008" || id == "CTR013") && facts.host.driver.ok()) {
-        const auto version = catalog::parse_version(facts.host.driver.value);
-        const auto* const newest = version ? catalog::newest_cuda(*version) : nullptr;
-        verdict.because(Evidence{
-            .path = facts.host.driver.place.path,
-            .value =
-                "driver " + facts.host.driver.value +
-                (newest == nullptr ? ""
-                                   : " runs CUDA up to " + std::to_string(newest->cuda.major()) +
-                                         "." + std::to_string(newest->cuda.minor()) + " in full")});
-    }
+    if (id == "CTR004" || id == "CTR008" || id == "CTR013") add_driver(facts, *pod, verdict);
 }
 
 Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
@@ -87,8 +145,8 @@ Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
         const bool found = std::ranges::any_of(pattern.texts, [&](std::string_view text) {
             return !text.empty() && says(said.text, text);
         });
-        // A healthy init wait is not an OOM: the word alone may stand in a program's own prose.
         if (!found) continue;
+        if (pattern.id == "CTR019" && is_advice(facts, said)) continue;
         if (first == nullptr) first = &said;
         if (said.pod != last) ++pods;
         last = said.pod;
@@ -144,7 +202,7 @@ std::vector<Check> rows(std::index_sequence<Rows...> /*all*/) {
 
 std::span<const Check> container_checks() {
     static const std::vector<Check> kAll = [] {
-        auto all = rows(std::make_index_sequence<30>());
+        auto all = rows(std::make_index_sequence<31>());
         // What lacks a library comes before what falls back because of it.
         std::stable_partition(all.begin(), all.end(),
                               [](const Check& one) { return one.id == "CTR028"; });

@@ -71,7 +71,7 @@ constexpr ContainerPattern kPatterns[] = {
      "CDI*"},
     {"CTR008",
      {"CUDA driver version is insufficient for CUDA runtime version", "cudaErrorInsufficientDriver",
-      "CUDA_ERROR_STUB_LIBRARY", "stub library"},
+      "NVIDIA driver on your system is too old", "CUDA_ERROR_STUB_LIBRARY", "stub library"},
      "The driver is older than the image's CUDA major version, or no libcuda was put into the "
      "container at "
      "all and a stub answers.",
@@ -138,7 +138,9 @@ constexpr ContainerPattern kPatterns[] = {
      "NVML008 MPS*"},
     {"CTR015",
      {"No CUDA GPUs are available", "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected",
-      "cuda.is_available() False", "Torch not compiled with CUDA enabled"},
+      "cuda.is_available() False", "Torch not compiled with CUDA enabled",
+      "Found no NVIDIA driver on your system", "libcuda.so.1: cannot open shared object",
+      "Failed to infer device type"},
      "The program sees no GPU: none was injected, CUDA_VISIBLE_DEVICES points elsewhere, or the "
      "wheel is "
      "for the CPU.",
@@ -171,7 +173,8 @@ constexpr ContainerPattern kPatterns[] = {
      "NVML016"},
     {"CTR019",
      {"CUDA out of memory", "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation",
-      "torch.OutOfMemoryError"},
+      "torch.OutOfMemoryError", "CUDA error: out of memory", "cudaMalloc failed: out of memory",
+      "No available memory for the cache blocks", "less than desired GPU memory utilization"},
      "The GPU's memory is used up: by the program itself, by neighbours on a shared GPU, or the "
      "MPS limit "
      "(total/replicas) is reached. It is not the pod's memory limit.",
@@ -200,7 +203,8 @@ constexpr ContainerPattern kPatterns[] = {
      ""},
     {"CTR022",
      {"Cuda failure 'peer access", "NCCL WARN*peer access", "Failed to find*NET/IB",
-      "NCCL error*unhandled system error", "NET/IB : No device found"},
+      "NCCL error*unhandled system error", "NET/IB : No device found",
+      "Watchdog caught collective operation timeout", "NCCL WARN*Connection refused"},
      "NCCL cannot reach its peers: no peer-to-peer access (ACS), no InfiniBand, or no shared "
      "memory.",
      "Run once with NCCL_DEBUG=INFO; try NCCL_P2P_DISABLE=1 or NCCL_IB_DISABLE=1 to see which part "
@@ -270,6 +274,18 @@ constexpr ContainerPattern kPatterns[] = {
      "Nothing is to be done.",
      "",
      Outcome::kOk,
+     ""},
+    {"CTR035",
+     {"only supported on GPUs with compute capability", "FlashAttention only supports",
+      "requires compute capability", "compute capability*is not supported",
+      "does not support bfloat16", "requires device with capability",
+      "not supported on the current GPU"},
+     "The program asks for what the GPU's generation does not have (bfloat16 and FlashAttention 2 "
+     "need Ampere, FP8 needs Ada or Hopper).",
+     "Use float16 (vLLM: --dtype=half) or another attention backend or quantisation, or ask for a "
+     "newer GPU by nodeSelector (nvidia.com/gpu.family, nvidia.com/gpu.compute.major).",
+     "",
+     Outcome::kFailed,
      ""},
 };
 

@@ -12,7 +12,7 @@ namespace aliquot::doctor {
 /// What a container, an event or a status says when something failed, and what it really means.
 struct ContainerPattern {
     std::string_view id;
-    std::array<std::string_view, 5> texts;  // any of them, letters in any case; '*' for a gap
+    std::array<std::string_view, 8> texts;  // any of them, letters in any case; '*' for a gap
     std::string_view cause;
     std::string_view fix;
     std::string_view command;  // may be empty

@@ -167,7 +167,11 @@ void Adder::add_parts(const Value& node, int index) {
     };
     if (kind == "PrometheusRule") part("spec", Role::kPrometheusRules);
     if (kind == "HelmRelease") {
-        set_chart(part("spec.values", Role::kHelmValues), text_at(node, "spec.chart.spec.chart"));
+        const int values = part("spec.values", Role::kHelmValues);
+        set_chart(values, text_at(node, "spec.chart.spec.chart"));
+        // Made of Terraform's sets: lists are not among them.
+        const bool made = file_.blocks[static_cast<std::size_t>(block_)].language == Language::kHcl;
+        if (values >= 0 && made) file_.objects[static_cast<std::size_t>(values)].gaps = true;
     }
     if (kind.empty() && holds_charts(node)) {
         for (const auto& [key, value] : node.entries) {

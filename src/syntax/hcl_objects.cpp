@@ -13,6 +13,64 @@ namespace {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
+Value key_at(Mark mark, std::string_view text) {
+    Value key;
+    key.kind = Value::Kind::kString;
+    key.mark = mark;
+    key.scalar = std::string(text);
+    return key;
+}
+
+/// `driver.enabled` as a mapping in a mapping, as helm makes of it.
+void add_set(Value& values, std::string_view path, Value value) {
+    Value* at = &values;
+    for (;;) {
+        at->kind = Value::Kind::kMapping;
+        const auto dot = path.find('.');
+        const std::string_view step = path.substr(0, dot);
+        Value* below = mapping_below(*at, {step});
+        const bool taken = at->find(step) != nullptr;
+        if (dot == kNowhere || (taken && below == nullptr)) {
+            if (!taken) at->entries.emplace_back(key_at(value.mark, step), std::move(value));
+            return;
+        }
+        if (below == nullptr) {
+            at->entries.emplace_back(key_at(value.mark, step), Value{});
+            below = &at->entries.back().second;
+            below->mark = value.mark;
+        }
+        at = below;
+        path.remove_prefix(dot + 1);
+    }
+}
+
+/// What `set { name = "a.b" value = "c" }` and `set = [{...}]` write, where no `values` say more. Lists and
+/// escaped dots are left out.
+Value values_of_sets(const Value& body) {
+    Value values;
+    if (body.find("values") != nullptr) return values;
+    std::vector<const Value*> sets;
+    for (const auto& [key, value] : body.entries) {
+        if (key.scalar != "set") continue;
+        if (value.is_mapping()) sets.push_back(&value);
+        for (const Value& item : value.items) sets.push_back(&item);
+    }
+    for (const Value* const set : sets) {
+        const Value* const name = set->find("name");
+        const Value* const value = set->find("value");
+        if (name == nullptr || value == nullptr || name->scalar.empty() ||
+            name->scalar.find_first_of("[]\\${}") != std::string::npos) {
+            continue;
+        }
+        Value typed = *value;
+        typed.mark = name->mark;
+        const Value* const type = set->find("type");
+        if (type == nullptr || type->scalar != "string") typed.kind = kind_of_word(typed.scalar);
+        add_set(values, name->scalar, std::move(typed));
+    }
+    return values;
+}
+
 /// The object, with what the provider adds by itself.
 Value finished(const Block& block, const HclKind& made, std::size_t at, Value& body) {
     Value object;
@@ -27,6 +85,7 @@ Value finished(const Block& block, const HclKind& made, std::size_t at, Value& b
         Value source;
         add_written(block, source, at, "kind",
                     written_scalar(block, at, "HelmRepository", Value::Kind::kString));
+        Value values = values_of_sets(body);
         Value chart;
         for (auto& entry : body.entries) {
             const std::string& key = entry.first.scalar;
@@ -38,6 +97,9 @@ Value finished(const Block& block, const HclKind& made, std::size_t at, Value& b
         add_written(block, holder, at, "spec", std::move(chart));
         Value spec;
         add_written(block, spec, at, "chart", std::move(holder));
+        if (!values.entries.empty()) {
+            add_written(block, spec, at, "values", std::move(values));
+        }
         add_written(block, object, at, "spec", std::move(spec));
         return object;
     }

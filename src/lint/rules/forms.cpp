@@ -215,15 +215,25 @@ private:
                 .expected("one of them");
         }
         for (const FormNode::Condition& one : child.conditions) {
-            if (one.must || !is_one_of(one.values, text_at(node, {one.key}))) continue;
+            const Value* other = node.find(one.key);
+            // What a part of a document leaves out may stand elsewhere.
+            if (one.must || (other == nullptr && !whole_)) continue;
+            if (!is_one_of(one.values, other == nullptr ? "unset" : other->scalar)) continue;
             if (entry.second.scalar.empty() && entry.second.items.empty() &&
                 entry.second.entries.empty()) {
                 continue;
             }
+            const std::string name(one.key);
+            if (other == nullptr) {
+                add(child, "FORM005", entry.first.mark,
+                    '\'' + key + "' stands without '" + name + "', which it needs")
+                    .expected(name);
+                continue;
+            }
             add(child, "FORM005", entry.first.mark,
-                '\'' + key + "' stands beside '" + std::string(one.key) + ": " +
-                    text_at(node, {one.key}) + "', which has none")
-                .expected("no '" + key + "', or another " + std::string(one.key));
+                '\'' + key + "' stands beside '" + name + ": " + other->scalar +
+                    "', which has none")
+                .expected("no '" + key + "', or another " + name);
         }
     }
 

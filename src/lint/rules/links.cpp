@@ -313,7 +313,9 @@ void check_links(const File& file, const Set& set, const Facts*, Report& report)
     if (is_kept(file) || file.is_prose()) return;
     const std::vector<const File*> near = set.neighbours(file);
     for (const Object& object : file.objects) {
-        if (object.broken || object.role != Role::kObject) continue;
+        if (object.broken) continue;
+        if (object.role == Role::kHelmValues) check_amounts(object, report);
+        if (object.role != Role::kObject) continue;
         check_targets({file, near, object, report});
         check_amounts(object, report);
         check_selections(file, set, near, object, report);

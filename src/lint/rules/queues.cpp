@@ -140,6 +140,24 @@ bool is_gpu_pool(const Object& object) {
     return limits != nullptr && limits->find("nvidia.com/gpu") != nullptr;
 }
 
+/// Keys of v1beta1 that v1 has in another place, or not at all.
+void check_moved(const Value& spec, Report& report) {
+    struct Moved {
+        std::string_view path, instead;
+    };
+    constexpr std::array<Moved, 2> kMoved{
+        {{"disruption.expireAfter", "spec.template.spec.expireAfter"},
+         {"template.spec.kubelet", "spec.kubelet of the EC2NodeClass"}}};
+    for (const Moved& one : kMoved) {
+        const Value::Entry* const found = document::entry_at(spec, one.path);
+        if (found == nullptr) continue;
+        report
+            .add("KRP003", found->first.mark,
+                 "karpenter.sh/v1 has no 'spec." + std::string(one.path) + '\'')
+            .expected(std::string(one.instead));
+    }
+}
+
 void check_instances(const Object& object, const Value& requirement, Report& report) {
     const std::string key = text_at(requirement, {"key"});
     if (text_at(requirement, {"operator"}) != "In") return;
@@ -201,6 +219,7 @@ void check_pool(const Object& object, Report& report) {
         report.add("KRP003", policy->mark, "karpenter.sh/v1 has no policy 'WhenUnderutilized'")
             .expected("WhenEmptyOrUnderutilized");
     }
+    if (object.api_version == "karpenter.sh/v1") check_moved(*spec, report);
     for (const Value& budget : document::items_at(*spec, {"disruption", "budgets"})) {
         const bool schedule = budget.find("schedule") != nullptr;
         const bool duration = budget.find("duration") != nullptr;

@@ -222,6 +222,33 @@ void check_docker_shm(const Command& command, Report& report) {
         .expected("a number with b, k, m or g, as 8g");
 }
 
+/// One flag of docker run with the word behind it ("" at the end).
+void check_docker_flag(const std::string& program, const Word& word, const std::string& next,
+                       Report& report) {
+    const auto equals = word.text.find('=');
+    const std::string name = word.text.substr(0, equals);
+    const std::string value = equals != std::string::npos ? word.text.substr(equals + 1) : next;
+    if (name == "--gpus") {
+        check_gpus_value(value, word.mark, report);
+    } else if (name == "--gpu" || name == "-gpus" || name == "-gpu") {
+        report.add("RUN005", word.mark, program + " has no flag '" + name + '\'')
+            .expected("--gpus")
+            .fix("--gpus " + value);
+    } else if (name == "--runtime" || name == "-runtime" || name == "--runtimes") {
+        const bool typo = name != "--runtime";
+        const std::string_view meant = nearest(value, {"nvidia"});
+        if (!typo && (meant.empty() || meant == value)) return;
+        report
+            .add(
+                "RUN005", word.mark,
+                typo ? program + " has no flag '" + name + '\'' : "the runtime is '" + value + '\'')
+            .expected(typo ? "--runtime" : "nvidia")
+            .fix("--runtime=nvidia");
+    } else if (name == "-e" || name == "--env") {
+        check_assignment(value, word.mark, false, report);
+    }
+}
+
 void check_docker(const Command& command, Report& report) {
     const bool runs = command.words.size() > 1 &&
                       (command.is(command.program, "run") || command.is(command.program, "create"));
@@ -236,31 +263,24 @@ void check_docker(const Command& command, Report& report) {
             }
             return;  // the image and its own arguments
         }
-        const auto equals = word.text.find('=');
-        const std::string name = word.text.substr(0, equals);
-        const bool apart = equals == std::string::npos && i + 1 < command.words.size();
-        const std::string value = equals != std::string::npos ? word.text.substr(equals + 1)
-                                  : apart                     ? command.words[i + 1].text
-                                                              : std::string();
-        if (name == "--gpus") {
-            check_gpus_value(value, word.mark, report);
-        } else if (name == "--gpu" || name == "-gpus" || name == "-gpu") {
-            report.add("RUN005", word.mark, command.program + " has no flag '" + name + '\'')
-                .expected("--gpus")
-                .fix("--gpus " + value);
-        } else if (name == "--runtime" || name == "-runtime" || name == "--runtimes") {
-            const bool typo = name != "--runtime";
-            const std::string_view meant = nearest(value, {"nvidia"});
-            if (!typo && (meant.empty() || meant == value)) continue;
-            report
-                .add("RUN005", word.mark,
-                     typo ? command.program + " has no flag '" + name + '\''
-                          : "the runtime is '" + value + '\'')
-                .expected(typo ? "--runtime" : "nvidia")
-                .fix("--runtime=nvidia");
-        } else if (name == "-e" || name == "--env") {
-            check_assignment(value, word.mark, false, report);
+        const bool last = i + 1 == command.words.size();
+        check_docker_flag(command.program, word, last ? "" : command.words[i + 1].text, report);
+    }
+}
+
+/// `options:` of a workflow's container or service: the flags of docker create.
+void check_options(const Value& container, Report& report) {
+    const Value* options = container.find("options");
+    if (options == nullptr || is_placeholder(options->scalar)) return;
+    const auto words = words_of(options->scalar);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (!words[i].starts_with("-") || contains(words[i], "\"") || contains(words[i], "'")) {
+            continue;
         }
+        const Word word{std::string(words[i]), options->mark};
+        const std::string next(i + 1 == words.size() ? std::string_view() : words[i + 1]);
+        if (contains(next, "\"") || contains(next, "'")) continue;
+        check_docker_flag("docker create", word, next, report);
     }
 }
 
@@ -293,6 +313,10 @@ bool runs_on_gpu(const Value& step) {
 
 void check_job(const Value& job, Report& report) {
     const Value* container = job.find("container");
+    if (container != nullptr) check_options(*container, report);
+    if (const Value* services = job.find("services"); services != nullptr) {
+        for (const Value::Entry& service : services->entries) check_options(service.second, report);
+    }
     const Value* steps = job.find("steps");
     if (container == nullptr || steps == nullptr) return;
     const bool runs = std::any_of(steps->items.begin(), steps->items.end(), runs_on_gpu);

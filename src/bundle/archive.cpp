@@ -187,15 +187,15 @@ private:
             entry.kind = Entry::Kind::kDirectory;
         } else if (archive_entry_filetype(member) != AE_IFREG) {
             return true;
-        } else if (!read(entry)) {
+        } else if (!read(entry, most_bytes_of(known))) {
             return false;
         }
         tree_.add(std::move(known), std::move(entry));
         return true;
     }
 
-    /// The last kMostFileBytes of the member.
-    bool read(Entry& entry) {
+    /// The last bytes of the member, `most` of them.
+    bool read(Entry& entry, std::size_t most) {
         std::string& text = entry.content;
         la_int64_t end = 0;
         for (;;) {
@@ -206,16 +206,16 @@ private:
             // The last call tells where the hole at the end of a sparse file ends.
             const bool done = state != ARCHIVE_OK;
             if (state < ARCHIVE_WARN) tree_.cut = true;
-            const auto hole = static_cast<std::size_t>(
-                std::clamp<la_int64_t>(state < ARCHIVE_WARN ? 0 : offset - end, 0, kMostFileBytes));
+            const auto hole = static_cast<std::size_t>(std::clamp<la_int64_t>(
+                state < ARCHIVE_WARN ? 0 : offset - end, 0, static_cast<la_int64_t>(most)));
             if (done) size = 0;
             unpacked_ += hole + size;
             if (unpacked_ > kMostUnpackedBytes) return false;
             text.append(hole, '\0').append(static_cast<const char*>(block), size);
-            if (offset - end > static_cast<la_int64_t>(kMostFileBytes)) entry.cut = true;
+            if (offset - end > static_cast<la_int64_t>(most)) entry.cut = true;
             end = offset + static_cast<la_int64_t>(size);
-            if (text.size() > 2 * kMostFileBytes || (done && text.size() > kMostFileBytes)) {
-                text.erase(0, text.size() - kMostFileBytes);
+            if (text.size() > 2 * most || (done && text.size() > most)) {
+                text.erase(0, text.size() - most);
                 entry.cut = true;
             }
             if (done) return true;

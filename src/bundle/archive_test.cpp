@@ -227,6 +227,18 @@ TEST(Archive, KeepsTheEndOfAFileThatIsLongerThanTheLimit) {
     EXPECT_TRUE(entry->cut && entry->content.ends_with("the end"));
 }
 
+TEST(Archive, KeepsAListOfObjectsWhole) {
+    std::string pods(kMostFileBytes * 3 + 5, ' ');
+    pods.front() = '[';
+    pods.back() = ']';
+    const auto tree = from_tar(file("k8s/pods.json", pods) + kEnd);
+    ASSERT_TRUE(tree) << tree.error().message;
+    const Entry* const entry = tree->find("k8s/pods.json");
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->content.size(), pods.size());
+    EXPECT_FALSE(entry->cut);
+}
+
 TEST(Archive, ReadsTheNamesOfAllKindsOfTar) {
     const std::string deep = "host/a/usr/lib/" + std::string(160, 'k') + "/nvidia.ko";
     const std::string pax = "198 path=" + deep + "\n";

@@ -193,20 +193,21 @@ private:
             if (size > kMostFileBytes && is_log(path)) {
                 entry.cut = ::lseek(fd, -static_cast<off_t>(kMostFileBytes), SEEK_END) >= 0;
             }
-            const bool good = drain(fd, entry.content);
+            const bool good = drain(fd, most_bytes_of(as), entry.content);
             const int problem = errno;
             ::close(fd);
             if (!good && entry.content.empty()) {
                 return unreadable(as, os::error_from_errno(problem, as));
             }
             bytes_ += entry.content.size();
+            if (as.starts_with("k8s/")) entry.cut = entry.content.size() < size;
         }
         tree_.add(as, std::move(entry));
     }
 
-    bool drain(int fd, std::string& content) const {
+    bool drain(int fd, std::size_t most, std::string& content) const {
         std::array<char, 65536> chunk{};
-        while (content.size() < kMostFileBytes && bytes_ + content.size() < kMostTreeBytes) {
+        while (content.size() < most && bytes_ + content.size() < kMostTreeBytes) {
             const ssize_t got = ::read(fd, chunk.data(), chunk.size());
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "bundle/tree.h"
@@ -20,9 +21,14 @@ Tree collect_host(const os::Root& root);
 /// errors   kNotFound, kPermission, kInvalidInput: no directory, or nothing in it that we know
 Result<Tree> collect_directory(const std::string& directory);
 
-/// The bounds of one tree: a file is read up to 4 MiB (its end when it is a log), all of them up to
-/// 64 MiB.
+/// The bounds of one tree: a file is read up to 4 MiB (its end when it is a log), a list of objects up to
+/// 32 MiB, as half of it tells nothing; all of them up to 64 MiB.
 inline constexpr std::size_t kMostFileBytes = 4U << 20U;
+inline constexpr std::size_t kMostObjectBytes = 32U << 20U;
 inline constexpr std::size_t kMostTreeBytes = 64U << 20U;
+/// Of the file with this name in a tree: "k8s/pods.json".
+constexpr std::size_t most_bytes_of(std::string_view name) {
+    return name.starts_with("k8s/") ? kMostObjectBytes : kMostFileBytes;
+}
 
 }  // namespace aliquot::bundle

@@ -63,6 +63,13 @@ public:
             if (!path.ends_with(".json") && !path.ends_with(".yaml") && !path.ends_with(".yml")) {
                 continue;
             }
+            if (entry.cut) {
+                facts_.problems.push_back(path +
+                                          ": longer than 32 MiB, of which a part tells "
+                                          "nothing; expected fewer objects, of one namespace "
+                                          "or node for instance");
+                continue;
+            }
             auto root = document::parse_object(entry.content);
             if (!root) {
                 facts_.problems.push_back(path + ": " + root.error().message);

@@ -162,8 +162,13 @@ Facts facts_of(Tree tree, const Target& target) {
     if (target.kind == Target::Kind::kPod) {
         const auto slash = std::min(target.name.find('/'), target.name.size());
         const std::string name = target.name.substr(std::min(slash + 1, target.name.size()));
-        const Object* const pod = facts.cluster.find("Pod", target.name.substr(0, slash), name);
-        if (pod != nullptr) narrow_to_pod(facts, *pod);
+        const std::string space = target.name.substr(0, slash);
+        const Object* const pod = facts.cluster.find("Pod", space, name);
+        if (pod != nullptr) {
+            narrow_to_pod(facts, *pod);
+        } else if (facts.cluster.asked("Pod")) {
+            narrow_to_pod(facts, {.kind = "Pod", .name = name, .space = space});
+        }
     }
     read_pending(facts);
     return facts;

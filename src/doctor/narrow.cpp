@@ -18,6 +18,7 @@ unsigned distance(const NodeFit& one) {
 
 /// Names of the nodes that matter for a pod.
 std::set<std::string> nodes_for(const Facts& facts, const Object& pod) {
+    if (pod.body.entries.empty()) return {};  // it is gone: what is left is what was said of it
     if (const std::string node = node_of(pod); !node.empty()) return {node};
     std::set<std::string> names;
     for (const Object* const node : meant_nodes(facts, pod)) names.insert(node->name);

@@ -107,5 +107,18 @@ TEST(PodCause, IsTheMigDeviceWhereNodesAreCut) {
               "resources.limits: {nvidia.com/mig-1g.10gb: 1}");
 }
 
+/// An event still speaks of a pod that is gone; no node can be its cause.
+TEST(PodCause, OfAPodThatIsGoneIsNoNode) {
+    bundle::Tree tree;
+    tree.add_text("k8s/nodes.json", list_of("Node", {json_of({.name = "lost", .ready = false})}));
+    tree.add_text("k8s/pods.json", list_of("Pod", {pod_json("other", "lost", "Running")}));
+    tree.add_text("k8s/events.json",
+                  R"({"kind":"EventList","items":[{"kind":"Event","metadata":{"name":"e"},)"
+                  R"("reason":"Killing","message":"Stopping container main",)"
+                  R"("involvedObject":{"kind":"Pod","namespace":"ml","name":"gone"}}]})");
+    const Report report = judge(facts_of(std::move(tree), {Target::Kind::kPod, "ml/gone"}));
+    EXPECT_EQ(cause_of(report), "");
+}
+
 }  // namespace
 }  // namespace aliquot::doctor

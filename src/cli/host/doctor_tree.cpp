@@ -77,6 +77,11 @@ bool is_there(Context& context, const bundle::Tree& tree, const doctor::Facts& f
     for (const doctor::Object& object : facts.cluster.all(pod ? "Pod" : "Node")) {
         known.push_back(pod ? object.id() : object.name);
     }
+    for (const std::string& problem : facts.cluster.problems) {
+        if (!pod || !problem.starts_with("k8s/pods.") || !known.empty()) continue;
+        fail(context, kCouldNotRun, "the pods were not read, so nothing can be said of " + name);
+        return false;
+    }
     // A pod that is gone may still be spoken of by events and logs.
     for (const doctor::Said& said : facts.cluster.said) {
         if (pod && said.pod == name) return true;

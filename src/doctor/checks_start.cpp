@@ -61,6 +61,13 @@ const Said* said_by(const Facts& facts, const Object& pod,
     return nullptr;
 }
 
+/// A text as the end of a sentence.
+std::string ending(std::string_view text) {
+    std::string made = clip(text, 160);
+    if (!made.ends_with('.')) made += '.';
+    return made;
+}
+
 Verdict nothing(const Facts& facts, std::string well) {
     return facts.cluster.asked("Pod") ? ok(std::move(well)) : not_read(facts, {"Pod"});
 }
@@ -171,14 +178,15 @@ Verdict judge_setup(const Facts& facts) {
             one.reason == "CreateContainerConfigError" || one.reason == "CreateContainerError";
         const bool creating = one.reason == "ContainerCreating" || one.reason == "PodInitializing";
         if (!refused && !creating) continue;
-        const Said* const said =
-            refused ? nullptr
-                    : said_by(facts, *one.pod,
-                              {"FailedMount", "MountVolume.SetUp failed", "FailedAttachVolume"});
+        const Said* const said = refused
+                                     ? nullptr
+                                     : said_by(facts, *one.pod,
+                                               {"FailedMount", "MountVolume.SetUp failed",
+                                                "FailedAttachVolume", "FailedCreatePodSandBox"});
         if (creating && said == nullptr) continue;
         const std::string text = refused ? one.message : said->text;
-        auto verdict = failed(concat({"Pod ", one.pod->id(), ": container ", one.name,
-                                      " cannot be made: ", clip(text, 160), "."}));
+        auto verdict = failed(concat(
+            {"Pod ", one.pod->id(), ": container ", one.name, " cannot be made: ", ending(text)}));
         verdict.because(one.place(concat({one.reason, ": ", one.message})));
         if (said != nullptr) verdict.because(evidence_of(*said));
         if (const auto missing = missing_in(text)) {
@@ -263,7 +271,7 @@ Verdict of_end(const Facts& facts, const Stopped& one, std::int64_t code) {
     auto verdict = failed(concat(
         {"Pod ", one.pod->id(), ": the program of container ", one.name, " ends with exit code ",
          std::to_string(code), meaning.empty() ? "" : " (" + meaning + ")", ": ",
-         word == nullptr ? std::string("its log was not read") : clip(word->text, 160), "."}));
+         word == nullptr ? std::string("its log was not read.") : ending(word->text)}));
     verdict.because(
         one.place(concat({one.reason, ", restarts: ", text_at(one.status, {"restartCount"})})));
     if (word != nullptr) verdict.because(evidence_of(*word));
@@ -291,7 +299,7 @@ Verdict judge_end(const Facts& facts) {
             continue;
         }
         const std::string message = text_at(pod.body, {"status", "message"});
-        auto verdict = failed(concat({"Pod ", pod.id(), " was evicted: ", clip(message, 160)}));
+        auto verdict = failed(concat({"Pod ", pod.id(), " was evicted: ", ending(message)}));
         verdict.because(Evidence{.path = pod.path, .value = "Evicted: " + message});
         verdict.fix(concat({"kubectl -n ", pod.space, " delete pod ", pod.name}),
                     Risk::kRestartPods);

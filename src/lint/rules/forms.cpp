@@ -352,6 +352,11 @@ void check_forms(const File& file, const Set& set, const Facts*, Report& report)
     for (const Object& object : file.objects) {
         const FormNode* form = form_of(file.name, object);
         if (form == nullptr || object.broken) continue;
+        // The groups of a PrometheusRule are judged with it.
+        if (object.role == Role::kPrometheusRules && object.holder >= 0 &&
+            form_of(file.name, file.objects[static_cast<std::size_t>(object.holder)]) != nullptr) {
+            continue;
+        }
         FormCheck(object, object.role != Role::kPatch && whole, true, selected, report)
             .check(*form, *object.node, "", 0);
     }

@@ -229,9 +229,11 @@ bool apart_without_mig(const Question& q, bool tenants) {
     }
     const auto limited = std::ranges::find_if(
         q.shared, [](const Workload* w) { return w->isolation == Isolation::kMemory; });
-    if (!q.request.guard && limited != q.shared.end() && q.replicas() > 1) {
+    const bool limits = q.request.guard && !q.pool.wsl;
+    if (!limits && limited != q.shared.end() && q.replicas() > 1) {
         q.lose("PLN041", Mode::kTimeSlicing,
-               (*limited)->name + " asks for isolation of memory, and --guard off enforces none");
+               (*limited)->name + " asks for isolation of memory, and " +
+                   (q.pool.wsl ? "turns under WSL have no limits" : "--guard off enforces none"));
         q.win("PLN022", Mode::kExclusive,
               "isolation of memory is asked and nothing enforces it here: a GPU of its own "
               "for each that asks");
@@ -299,6 +301,7 @@ Mode choose_mode(Draft& draft, const GpuPool& pool, const std::vector<std::size_
     const bool tenants = several_tenants(q.shared);
     if (pool.wsl) {
         q.lose("PLN060", Mode::kMig, "WSL shows one device for all GPUs");
+        if (apart_without_mig(q, tenants)) return Mode::kExclusive;
         return q.win("PLN060", Mode::kTimeSlicing,
                      "under WSL the GPUs are one device and only "
                      "turns are possible");

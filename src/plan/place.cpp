@@ -150,15 +150,15 @@ private:
     }
 
     /// Every group has GPUs of its own; within one they are shared.
-    void give_by_group(const std::vector<std::size_t>& left, const std::vector<Slot*>& slots) {
+    void give_by_group(const std::vector<std::size_t>& left, std::vector<Slot*> slots) {
         std::map<std::string, std::vector<std::size_t>> groups;
-        for (const std::size_t index : left) groups[room_.group_of(index)].push_back(index);
+        const GpuPool& pool = *slots.front()->pool;
+        if (is_one_device(pool)) slots.resize(1);
+        for (const std::size_t index : left) groups[room_.group_of(index, pool)].push_back(index);
         std::size_t next = 0;
         std::vector<std::size_t> waiting;
         for (const auto& [group, units] : groups) {
-            const Mode within = units.size() == 1      ? Mode::kExclusive
-                                : draft_.request.guard ? Mode::kFraction
-                                                       : Mode::kTimeSlicing;
+            const Mode within = units.size() == 1 ? Mode::kExclusive : room_.turns_on(pool);
             for (; next < slots.size(); ++next) {
                 std::vector<std::size_t> open;
                 for (const std::size_t index : units) {

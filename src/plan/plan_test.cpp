@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "document/json.h"
 #include "document/yaml.h"
@@ -122,46 +121,6 @@ TEST(CardPlan, IsAcceptedByTheAgentOnEveryModelForAnyNumberOfServices) {
                 << model.key << ' ' << services << ": " << plan.objections.front();
         }
     }
-}
-
-TEST(Isolation, OfSecurityOrFaultsWithoutMigIsAGpuOfItsOwn) {
-    for (const std::string_view isolation : {"security", "fault"}) {
-        const std::string two =
-            "- {name: a, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) +
-            "}\n- {name: b, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) + "}\n";
-        const Plan one_gpu = make_plan(request({"l4"}, two));
-        EXPECT_EQ(one_gpu.unplaced.size(), 1U) << isolation;
-        EXPECT_EQ(one_gpu.gpus_missing, 1U) << isolation;
-        const Plan two_gpus = make_plan(request({"2x l4"}, two));
-        EXPECT_TRUE(two_gpus.unplaced.empty()) << isolation;
-        ASSERT_EQ(two_gpus.shares.size(), 2U);
-        EXPECT_NE(two_gpus.shares[0].gpu, two_gpus.shares[1].gpu) << isolation;
-        Request no_reset = request({"a100"}, two);
-        no_reset.no_reboot = true;
-        EXPECT_EQ(make_plan(no_reset).unplaced.size(), 1U) << isolation;
-        EXPECT_EQ(make_plan(request({"a100"}, two)).mode, Mode::kMig) << isolation;
-    }
-}
-
-TEST(Isolation, OfOneKeepsTheOthersAwayFromItOnly) {
-    const Plan plan = make_plan(request({"2x l4"},
-                                        "- {name: a, memory: 4Gi, duty: 20, isolation: fault}\n"
-                                        "- {name: b, memory: 4Gi, duty: 20}\n"
-                                        "- {name: c, memory: 4Gi, duty: 20}\n"));
-    EXPECT_TRUE(plan.unplaced.empty());
-    std::map<std::string, int> gpu;
-    for (const Share& share : plan.shares) gpu[share.workload] = share.gpu;
-    EXPECT_EQ(gpu["b"], gpu["c"]);
-    EXPECT_NE(gpu["a"], gpu["b"]);
-}
-
-TEST(Isolation, OfMemoryNeedsSomethingThatEnforcesIt) {
-    Request asked = request({"l4"},
-                            "- {name: a, memory: 4Gi, duty: 20, bursty: true, isolation: memory}\n"
-                            "- {name: b, memory: 4Gi, duty: 20, bursty: true}\n");
-    EXPECT_TRUE(make_plan(asked).unplaced.empty());
-    asked.guard = false;
-    EXPECT_EQ(make_plan(asked).unplaced.size(), 1U);
 }
 
 TEST(Model, ThatOneGpuDoesNotHoldIsPartedOverSeveral) {

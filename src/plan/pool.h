@@ -39,6 +39,9 @@ struct GpuPool {
     bool wsl = false;                             // Windows Subsystem for Linux
 };
 
+/// Under WSL all GPUs of a machine are one device: they keep nobody apart.
+inline bool is_one_device(const GpuPool& pool) { return pool.wsl && pool.count > pool.nodes; }
+
 /// Memory of one GPU as the driver tells it, or as sold when nobody has looked.
 double memory_mib(const GpuPool& pool);
 

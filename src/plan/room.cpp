@@ -72,9 +72,11 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
             return fits_mig(slot, index);
         case Mode::kTimeSlicing:
             return sum <= usable && duty <= kPercent && count <= kMostShares;
-        case Mode::kFraction:
-            return (most <= share_mib(*slot.pool, count) || (relaxation_.loose && sum <= usable)) &&
-                   duty <= kPercent && count <= kMostShares;
+        case Mode::kFraction: {
+            const bool unlimited = relaxation_.loose && sum <= usable && !asks_for_limits(slot, w);
+            return (most <= share_mib(*slot.pool, count) || unlimited) && duty <= kPercent &&
+                   count <= kMostShares;
+        }
         case Mode::kMps:
             return most <= share_mib(*slot.pool, count) && duty <= kPercent &&
                    count <= kMostMpsClients;
@@ -84,11 +86,22 @@ bool Room::has_room(const Slot& slot, std::size_t index, Mode mode) const {
     return false;
 }
 
-std::string Room::group_of(std::size_t index) const {
+/// Shares of unequal needs have no limits: not for who asks for one, nor beside it.
+bool Room::asks_for_limits(const Slot& slot, const Workload& w) const {
+    return w.isolation == Isolation::kMemory || std::ranges::any_of(slot.units, [&](std::size_t i) {
+               return draft_.units[i].workload->isolation == Isolation::kMemory;
+           });
+}
+
+Mode Room::turns_on(const GpuPool& pool) const {
+    return draft_.request.guard && !pool.wsl ? Mode::kFraction : Mode::kTimeSlicing;
+}
+
+std::string Room::group_of(std::size_t index, const GpuPool& pool) const {
     const Unit& unit = draft_.units[index];
     const Workload& w = *unit.workload;
     const std::string tenant = "tenant " + w.tenant;
-    const bool memory = w.isolation == Isolation::kMemory && !draft_.request.guard;
+    const bool memory = w.isolation == Isolation::kMemory && turns_on(pool) == Mode::kTimeSlicing;
     if (w.isolation == Isolation::kFault || memory) {
         return tenant + '/' + w.name + '/' + std::to_string(unit.replica);
     }

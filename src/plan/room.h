@@ -52,8 +52,11 @@ public:
     /// Whether a unit fits beside those that are on the GPU already.
     bool has_room(const Slot& slot, std::size_t index, Mode mode) const;
 
-    /// Those that may share a GPU: of one tenant, and with the isolation that each asks for.
-    [[nodiscard]] std::string group_of(std::size_t index) const;
+    /// Those that may share a GPU of the pool: of one tenant, and with the isolation that each asks for.
+    [[nodiscard]] std::string group_of(std::size_t index, const GpuPool& pool) const;
+
+    /// Turns with limits that something enforces, or without.
+    [[nodiscard]] Mode turns_on(const GpuPool& pool) const;
 
     /// Which limit a workload without a place met: memory, time, or the number of GPUs.
     [[nodiscard]] std::string why_left_out(const Workload& w) const;
@@ -68,6 +71,7 @@ public:
     [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;
 
 private:
+    [[nodiscard]] bool asks_for_limits(const Slot& slot, const Workload& w) const;
     [[nodiscard]] bool may_share(const Slot& slot, const Workload& w) const;
     [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;
 

@@ -34,11 +34,11 @@ bool fits(const ModelShape& shape, const Load& load, double usable_gib) {
 
 std::string smaller_format(const ModelShape& shape, Load load, const catalog::GpuModel& model,
                            double usable_gib) {
-    const double now = bytes_per_parameter(load.dtype);
+    const Dtype now = load.dtype;
     const bool trains = load.task != Task::kInference;
     for (const Dtype dtype : {Dtype::kFp16, Dtype::kFp8, Dtype::kInt8, Dtype::kInt4}) {
         load.dtype = dtype;
-        if (bytes_per_parameter(dtype) > now || !format_problem(model, load).empty()) continue;
+        if (!is_smaller(shape, dtype, now) || !format_problem(model, load).empty()) continue;
         if (trains && dtype != Dtype::kFp16)
             continue;  // LoRA and QLoRA are other kinds of training
         if (!computes_in(model, load)) continue;
@@ -104,6 +104,12 @@ bool computes_in(const catalog::GpuModel& model, const Load& load) {
     const catalog::Version for_fp8{{8, 9}};
     return load.dtype != Dtype::kFp8 || model.architecture == "not known" ||
            model.compute >= for_fp8;
+}
+
+bool is_smaller(const ModelShape& shape, Dtype dtype, Dtype than) {
+    constexpr double kWorthIt = 0.8;
+    const double now = weight_bytes(shape, than);
+    return weight_bytes(shape, dtype) <= (than == Dtype::kShipped ? kWorthIt * now : now);
 }
 
 Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model, Task task) {

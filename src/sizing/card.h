@@ -45,6 +45,10 @@ bool computes_in(const catalog::GpuModel& model, const Load& load);
 /// The formats that fp8 and bf16 need a newer card for: empty, or "bf16 needs compute capability 8.0, ...".
 std::string format_problem(const catalog::GpuModel& model, const Load& load);
 
+/// Whether it is worth a word that another number format takes less: not of what its maker stores in about as few
+/// bits (gpt-oss in MXFP4, in int4).
+bool is_smaller(const ModelShape& shape, Dtype dtype, Dtype than);
+
 /// What a model is loaded in on this card when nobody says: usual_dtype(), bf16 to train it, and fp16 where
 /// bf16 needs a newer card.
 Dtype usual_dtype_on(const ModelShape& shape, const catalog::GpuModel& model,

@@ -78,5 +78,23 @@ TEST(CardFit, TakesAModelAsItShips) {
     EXPECT_EQ(usual_dtype(*model_by_name("llama-3-8b")), Dtype::kBf16);
 }
 
+TEST(CardFit, CountsWhatShipsByItsServer) {
+    const auto fits = [](std::string_view name) {
+        Load load;
+        load.dtype = Dtype::kShipped;
+        load.context = 32768;
+        const auto shape = model_by_name(name);
+        const auto* const card = catalog::find_gpu_model("rtx-5060-ti");
+        return fit_card(*shape, load, *card, card->memory_mib / 1024.0, 1)->fits;
+    };
+    EXPECT_TRUE(fits("gpt-oss:20b"));          // llama.cpp, by Ollama
+    EXPECT_FALSE(fits("openai/gpt-oss-20b"));  // vLLM
+}
+
+TEST(CardFit, DoesNotNameAFormatOfAboutAsManyBits) {
+    EXPECT_EQ(fit("gpt-oss-120b", Dtype::kShipped, "a100-40", 1).smaller, "");
+    EXPECT_EQ(fit("deepseek-v3", Dtype::kShipped, "h200", 4).smaller, "int4");
+}
+
 }  // namespace
 }  // namespace aliquot::sizing

@@ -45,10 +45,9 @@ Trial try_instance(const catalog::GpuInstance& instance, const ModelShape& shape
     PodNeed pod;
     pod.cpu = host.cpu_per_gpu * load.gpus;
     constexpr double kProgram = 4 * kMibPerGib;
-    pod.memory_mib = host.memory_mib > 0 ? host.memory_mib
-                                         : shape.parameters * bytes_per_parameter(load.dtype) /
-                                                   (kMibPerGib * kMibPerGib) +
-                                               kProgram;
+    pod.memory_mib = host.memory_mib > 0
+                         ? host.memory_mib
+                         : weight_bytes(shape, load.dtype) / (kMibPerGib * kMibPerGib) + kProgram;
     pod.gpus = load.gpus;
     const auto reasons = shortfalls(instance, pod, DaemonSets{});
     if (!reasons.empty()) {
@@ -143,8 +142,7 @@ Result<std::string> what_would_be_cheaper(const ModelShape& shape, const Load& l
     }
     if (load.task == Task::kInference) {
         for (const Dtype dtype : {Dtype::kFp16, Dtype::kInt8, Dtype::kInt4}) {
-            if (bytes_per_parameter(dtype) > bytes_per_parameter(load.dtype)) continue;
-            if (dtype == load.dtype) continue;
+            if (dtype == load.dtype || !is_smaller(shape, dtype, load.dtype)) continue;
             changed.dtype = dtype;
             changes.push_back({"weights in " + std::string(to_text(dtype)), changed});
         }

@@ -31,6 +31,16 @@ TEST(GpuChoice, OfASmallQuantisedModelIsTheCheapestCardThatHoldsIt) {
     }
 }
 
+TEST(GpuChoice, OfAModelAsItShipsTakesItsMachineByItsOwnWeights) {
+    Load load;
+    load.dtype = Dtype::kShipped;
+    const GpuChoice choice = choose("gpt-oss-120b", load);
+    ASSERT_FALSE(choice.best.empty());
+    // 61 GiB of weights pass through the memory of the pod, not 218 GiB of 16-bit ones.
+    EXPECT_LT(choice.best[0].instance->memory_gib, 222);
+    EXPECT_EQ(choice.cheaper.find("int4"), std::string::npos);
+}
+
 TEST(GpuChoice, HoldsBackFormatsThatACardCannotRun) {
     Load load;
     load.dtype = Dtype::kBf16;

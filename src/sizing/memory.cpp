@@ -27,16 +27,16 @@ void add(Need& need, std::string name, double bytes, double per_gpu_bytes, std::
     need.terms.push_back(std::move(term));
 }
 
+/// Whether llama.cpp serves it, which takes less beside the weights than vLLM.
+bool by_llama_cpp(const ModelShape& shape, Dtype dtype) {
+    return is_gguf(dtype) || (dtype == Dtype::kShipped && shape.served_by_llama_cpp);
+}
+
 void sum_up(Need& need) {
     for (const Term& term : need.terms) {
         need.total_gib += term.gib;
         need.per_gpu_gib += term.per_gpu_gib;
     }
-}
-
-double weight_bytes(const ModelShape& shape, Dtype dtype) {
-    if (dtype == Dtype::kShipped && shape.weight_bytes > 0) return shape.weight_bytes;
-    return shape.parameters * bytes_per_parameter(dtype);
 }
 
 std::string weight_arithmetic(const ModelShape& shape, Dtype dtype) {
@@ -104,12 +104,13 @@ void add_embeddings(Need& need, const ModelShape& shape, const Load& load) {
 /// What a server takes on each GPU beside weights and cache.
 void add_serving(Need& need, const ModelShape& shape, const Load& load) {
     const double gpus = load.gpus;
-    const double tokens = std::min(need.context * load.batch, is_gguf(load.dtype) ? 512.0 : 8192.0);
+    const bool small = by_llama_cpp(shape, load.dtype);
+    const double tokens = std::min(need.context * load.batch, small ? 512.0 : 8192.0);
     constexpr double kSmallContextGib = 0.45;  // without the libraries of PyTorch
-    const double context = is_gguf(load.dtype) ? kSmallContextGib : kContextGib;
+    const double context = small ? kSmallContextGib : kContextGib;
     double bytes = context * kGib;
     std::string how = gib_text(context) + " CUDA context";
-    if (is_gguf(load.dtype)) {
+    if (small) {
         const double each = 4 * shape.vocabulary + 64.0 * shape.hidden;
         bytes += tokens * each;
         how += " + " + decimal_text(tokens) + " tokens at once x " +
@@ -310,7 +311,8 @@ std::string assumptions(const ModelShape& shape, const Load& load, const Need& n
     text += ", batch " + decimal_text(load.batch);
     if (load.task != Task::kInference) return text + ", PyTorch with fused attention";
     if (shape.working_mib > 0) return text + ", one process";
-    return text + (is_gguf(load.dtype) ? ", llama.cpp or Ollama" : ", a server such as vLLM") +
+    return text +
+           (by_llama_cpp(shape, load.dtype) ? ", llama.cpp or Ollama" : ", a server such as vLLM") +
            (shape.certainty == Certainty::kGuessed ? ""
                                                    : "; within 20 % of 41 of 42 published figures");
 }
@@ -342,6 +344,11 @@ std::string_view to_text(Task task) {
     constexpr std::array<std::string_view, 4> kWords{"inference", "full training", "LoRA training",
                                                      "QLoRA training"};
     return kWords[static_cast<std::size_t>(task)];
+}
+
+double weight_bytes(const ModelShape& shape, Dtype dtype) {
+    if (dtype == Dtype::kShipped && shape.weight_bytes > 0) return shape.weight_bytes;
+    return shape.parameters * bytes_per_parameter(dtype);
 }
 
 Dtype usual_dtype(const ModelShape& shape) {

@@ -22,6 +22,9 @@ std::string_view to_text(Task task);
 /// known, else bf16.
 Dtype usual_dtype(const ModelShape& shape);
 
+/// Bytes of the weights in a number format; those of its maker where the format is kShipped.
+double weight_bytes(const ModelShape& shape, Dtype dtype);
+
 /// What is done with a model.
 struct Load {
     Task task = Task::kInference;

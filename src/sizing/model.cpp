@@ -18,6 +18,8 @@ namespace {
 // Of a mixture "8x7B" the experts share attention and embeddings: Mixtral has 46.7, not 56.
 constexpr double kExpertShare = 0.84;
 
+constexpr std::size_t kShortestName = 3;  // letters: "llama70b" is 70 B, "a13b" is not 13 B
+
 /// A number at `at` of `text`: "7", "1.5". Moves `at` behind it.
 std::optional<double> read_number(std::string_view text, std::size_t& at) {
     const std::size_t first = at;
@@ -34,9 +36,11 @@ struct NamedSize {
 
 /// Whether a name says of what else than text its model makes: its memory is not that of a language model.
 bool is_other_than_text(std::string_view name) {
-    static constexpr std::array<std::string_view, 12> kOtherThanText{
-        "t2v", "i2v",   "ti2v", "t2i",  "tts",  "xtts",
-        "asr", "video", "vae",  "sdxl", "unet", "diffusion"};
+    static constexpr std::array<std::string_view, 26> kOtherThanText{
+        "t2v",    "i2v",       "ti2v",     "t2i",  "tts",     "xtts",      "asr",
+        "video",  "vae",       "sdxl",     "unet", "image",   "diffusion", "wan",
+        "wan2",   "cogvideox", "mochi",    "ltx",  "flux",    "kolors",    "parakeet",
+        "canary", "seamless",  "musicgen", "bark", "wav2vec2"};
     std::string word;
     const auto known = [&word] {
         const bool is = std::ranges::find(kOtherThanText, word) != kOtherThanText.end();
@@ -78,13 +82,23 @@ bool tells_experts_only(std::string_view name) {
     return false;
 }
 
-/// The first "7b", "1.5B", "350m" or "8x7b" that stands as a word of its own.
+std::size_t letters_before(std::string_view name, std::size_t at) {
+    std::size_t letters = 0;
+    while (letters < at && is_letter(name[at - letters - 1])) ++letters;
+    return letters;
+}
+
+/// The first "7b", "1.5B", "350m" or "8x7b" that stands as a word of its own, or "70b" behind a name.
 std::optional<NamedSize> size_in(std::string_view name) {
     std::size_t at = 0;
     while (at < name.size()) {
-        const bool begins = is_digit(name[at]) && (at == 0 || !is_letter(name[at - 1]));
-        if (!begins) {
+        if (!is_digit(name[at])) {
             ++at;
+            continue;
+        }
+        const std::size_t letters = letters_before(name, at);
+        if (letters > 0 && letters < kShortestName) {
+            read_number(name, at);  // "a13b", "e4b", "v2.5"
             continue;
         }
         auto value = read_number(name, at);
@@ -98,7 +112,7 @@ std::optional<NamedSize> size_in(std::string_view name) {
         const char unit = static_cast<char>(name[at] | 0x20);
         const bool ends =
             at + 1 == name.size() || !(is_letter(name[at + 1]) || is_digit(name[at + 1]));
-        if ((unit != 'b' && unit != 'm') || !ends) continue;
+        if ((unit != 'b' && (unit != 'm' || letters > 0)) || !ends) continue;
         const double one = *value * (unit == 'b' ? kBillion : kMillion);
         const bool mixture = experts > 1;
         NamedSize size{mixture ? experts * one * kExpertShare : one, active_in(name), false, ""};
@@ -110,6 +124,11 @@ std::optional<NamedSize> size_in(std::string_view name) {
         return size;
     }
     return std::nullopt;
+}
+
+/// Whether a name tells what works on a token, but not the parameters in all: "17B-16E", "A13B".
+bool tells_active_only(std::string_view name) {
+    return tells_experts_only(name) || (active_in(name) > 0 && !size_in(name));
 }
 
 ModelShape shape_of(const catalog::KnownModel& known) {
@@ -192,23 +211,22 @@ Result<ModelShape> model_by_name(std::string_view name) {
     const auto formed = [&plain, name](ModelShape shape) {
         shape.format = plain.format;
         // Ollama's names ("llama3:8b") mean files of about four bits unless they say otherwise.
-        const bool ollama = name.find(':') != std::string_view::npos;
-        if (!shape.format && ollama && shape.weight_bytes == 0 && shape.kind == "decoder") {
-            shape.format = Dtype::kQ4KM;
-        }
+        const bool ollama = name.find(':') != std::string_view::npos && shape.kind == "decoder";
+        if (!shape.format && ollama && shape.weight_bytes == 0) shape.format = Dtype::kQ4KM;
+        shape.served_by_llama_cpp = ollama && !shape.format;
         return shape;
     };
     if (const catalog::KnownModel* const known = catalog::find_known_model(plain.name)) {
         return formed(shape_of(*known));
     }
     const std::string_view reason =
-        is_other_than_text(plain.name) ? ": a model of pictures, video or sound takes memory that "
-                                         "the size in its name does not tell; measure it, and plan "
-                                         "with its memory"
-        : tells_experts_only(plain.name) ? ": its name tells the parameters that work on a token, "
-                                           "not all of them; --config config.json or --safetensors "
-                                           "FILE will do"
-                                         : "";
+        is_other_than_text(plain.name)  ? ": a model of pictures, video or sound takes memory that "
+                                          "the size in its name does not tell; measure it, and plan "
+                                          "with its memory"
+        : tells_active_only(plain.name) ? ": its name tells the parameters that work on a token, "
+                                          "not all of them; --config config.json or --safetensors "
+                                          "FILE will do"
+                                        : "";
     if (!reason.empty()) {
         return Error{ErrorCode::kNotFound,
                      "model '" + std::string(name) + "' is not known" + std::string(reason)};

@@ -32,14 +32,15 @@ struct ModelShape {
     unsigned context = 0;          // longest, in tokens
     unsigned windowed_layers = 0;  // those whose cache keeps the last `window_tokens` tokens only
     unsigned window_tokens = 0;
-    double vocabulary = 0;        // words that it knows
-    bool tied = false;            // input and output share one embedding
-    std::optional<Dtype> format;  // that its name tells
-    double weight_bytes = 0;      // as its maker stores it
-    double working_mib = 0;       // of small models: beside the weights, context included
-    double item_mib = 0;          // of small models: for each further item of a batch
-    std::string source;           // "table of known models", "config.json", ...
-    std::string arithmetic;       // how `parameters` came about
+    double vocabulary = 0;             // words that it knows
+    bool tied = false;                 // input and output share one embedding
+    std::optional<Dtype> format;       // that its name tells
+    double weight_bytes = 0;           // as its maker stores it
+    bool served_by_llama_cpp = false;  // what its maker stores, by Ollama: "gpt-oss:20b"
+    double working_mib = 0;            // of small models: beside the weights, context included
+    double item_mib = 0;               // of small models: for each further item of a batch
+    std::string source;                // "table of known models", "config.json", ...
+    std::string arithmetic;            // how `parameters` came about
     Certainty certainty = Certainty::kDeclared;
 
     [[nodiscard]] bool has_cache() const { return layers > 0 && kv_width > 0; }

@@ -208,5 +208,44 @@ TEST(ModelName, WithASizeIsEnough) {
     EXPECT_NE(model_by_name("lama-3").error().message.find("is not known"), std::string::npos);
 }
 
+TEST(ModelName, WithASizeBehindLettersIsReadWholeOrNotAtAll) {
+    EXPECT_NEAR(model_by_name("finetuned-llama70b")->parameters, 70e9, 1);
+    for (const std::string_view active : {"acme-a13b", "foo-A3B-Instruct"}) {
+        const auto shape = model_by_name(active);
+        ASSERT_FALSE(shape) << active;
+        EXPECT_NE(shape.error().message.find("work on a token"), std::string::npos) << active;
+    }
+    EXPECT_FALSE(model_by_name("foo-e4b"));
+    EXPECT_NEAR(model_by_name("hunyuan-a13b")->parameters, 80e9, 1e9);
+}
+
+TEST(ModelName, OfVideoPicturesAndSpeechIsNotReckonedAsALanguageModel) {
+    for (const std::string_view name :
+         {"wan2.1-14b", "Wan-AI/Wan2.2-A14B", "cogvideox-5b", "nvidia/parakeet-tdt-0.6b-v2",
+          "canary-1b", "qwen-image-20b"}) {
+        const auto shape = model_by_name(name);
+        ASSERT_FALSE(shape) << name;
+        EXPECT_NE(shape.error().message.find("pictures, video or sound"), std::string::npos)
+            << name;
+    }
+}
+
+TEST(ModelName, FindsModelsByTheNamesThatTheyGoBy) {
+    for (const auto& [name, billions] : {std::pair{"mistralai/Mistral-Large-Instruct-2407", 122.61},
+                                         {"codestral", 22.247},
+                                         {"deepseek-ai/DeepSeek-V2.5", 235.741},
+                                         {"deepseek-ai/DeepSeek-V3.2-Exp", 671.026},
+                                         {"openai/gpt-oss-safeguard-20b", 20.914},
+                                         {"gemma3n:e4b", 7.85},
+                                         {"CohereForAI/c4ai-command-r7b-12-2024", 8.028},
+                                         {"BAAI/bge-base-en-v1.5", 0.11},
+                                         {"distil-large-v3", 0.756},
+                                         {"black-forest-labs/FLUX.1-Kontext-dev", 16.87}}) {
+        const auto shape = model_by_name(name);
+        ASSERT_TRUE(shape) << name << ": " << shape.error().message;
+        EXPECT_NEAR(shape->parameters / 1e9, billions, 0.001) << name;
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::sizing

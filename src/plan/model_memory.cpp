@@ -8,6 +8,36 @@
 #include "sizing/memory.h"
 
 namespace aliquot::plan {
+namespace {
+
+/// Other number formats, and other kinds of training, with what they take of one GPU.
+std::vector<Less> ways_to_take_less(const sizing::ModelShape& shape, const sizing::Load& load) {
+    std::vector<Less> ways;
+    const auto add = [&](std::string how, const sizing::Load& changed) {
+        if (const auto need = sizing::estimate_memory(shape, changed)) {
+            ways.push_back({std::move(how), changed, need->total_gib});
+        }
+    };
+    sizing::Load changed = load;
+    changed.gpus = 1;
+    if (load.task == sizing::Task::kInference) {
+        for (const auto dtype : {sizing::Dtype::kFp8, sizing::Dtype::kInt8, sizing::Dtype::kInt4}) {
+            changed.dtype = dtype;
+            if (dtype != load.dtype && sizing::is_smaller(shape, dtype, load.dtype)) {
+                add("in " + std::string(sizing::to_text(dtype)), changed);
+            }
+        }
+        return ways;
+    }
+    for (const auto task : {sizing::Task::kTrainLora, sizing::Task::kTrainQlora}) {
+        changed.task = task;
+        if (task > load.task)
+            add(task == sizing::Task::kTrainLora ? "with LoRA" : "with QLoRA", changed);
+    }
+    return ways;
+}
+
+}  // namespace
 
 Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& shape,
                                   const sizing::Load& load, bool part) {
@@ -21,6 +51,7 @@ Result<Done> fill_memory_of_model(Workload& workload, const sizing::ModelShape& 
                              decimal_text(need->context) + " tokens, batch " +
                              decimal_text(load.batch);
     workload.load = load;
+    workload.less = ways_to_take_less(shape, load);
     if (!sizing::divides_heads(shape, load)) {
         workload.part_problem = std::to_string(load.gpus) + " GPUs do not divide the " +
                                 std::to_string(shape.heads) + " heads of " + shape.name +

@@ -95,6 +95,29 @@ TEST(Models, OfSeventyBillionParametersTakeTwoGpusOfEightyGib) {
     EXPECT_EQ(of_size(*shape, {}, *parse_gpu("4x a100-80")), (Answer{true, 2}));
 }
 
+TEST(Models, WithoutAPlaceSayInWhichFormatOneGpuHoldsThem) {
+    const auto why = [](std::string_view name, sizing::Task task, const char* gpu) {
+        Request request;
+        request.pools.push_back(*parse_gpu(gpu));
+        sizing::Load load;
+        load.task = task;
+        Workload workload;
+        workload.name = "model";
+        EXPECT_TRUE(fill_memory_of_model(workload, *sizing::model_by_name(name), load, true));
+        fill_guesses(workload);
+        request.workloads.push_back(std::move(workload));
+        return make_plan(request).recommendation;
+    };
+    using enum sizing::Task;
+    EXPECT_NE(why("llama-3.1-8b", kInference, "rtx-3060").find("; in int8 one holds it"),
+              std::string::npos);
+    EXPECT_NE(why("llama-3.3-70b", kInference, "h100").find("; in fp8 one holds it"),
+              std::string::npos);
+    EXPECT_NE(why("llama-3.1-8b", kTrainFull, "a100-40").find("; with LoRA one holds it"),
+              std::string::npos);
+    EXPECT_EQ(why("llama-3.1-405b", kInference, "h100").find("one holds it"), std::string::npos);
+}
+
 TEST(Models, ThatNeedMoreThanHalfOfAGpuShareItWhenTheRestHasNoOther) {
     Request request;
     request.pools.push_back(*parse_gpu("rtx-3090"));

@@ -116,6 +116,20 @@ bool Room::may_share(const Slot& slot, const Workload& w) const {
            });
 }
 
+/// "; in int8 one holds it": in which format, or with which training, a single GPU of these would do.
+std::string Room::how_one_holds(const Workload& w) const {
+    for (const Less& way : w.less) {
+        for (const GpuPool& pool : draft_.request.pools) {
+            const bool runs = sizing::format_problem(*pool.model, way.load).empty() &&
+                              sizing::computes_in(*pool.model, way.load);
+            if (runs && way.gib * kMibPerGib <= most_need_mib(pool, w)) {
+                return "; " + way.how + " one holds it";
+            }
+        }
+    }
+    return {};
+}
+
 std::string Room::why_left_out(const Workload& w) const {
     double most_mib = 0;
     for (const GpuPool& pool : draft_.request.pools)
@@ -124,7 +138,7 @@ std::string Room::why_left_out(const Workload& w) const {
         return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +
                (w.gpus > 1 ? " on each of " + std::to_string(w.gpus) : "") +
                ", no GPU here gives it more than " + sizing::gib_text(most_mib / kMibPerGib) +
-               (w.load ? "; fewer bits (quant: int4, q4_k_m) take less" : "");
+               how_one_holds(w);
     }
     if (never_holds(w)) {
         const GpuPool& pool = draft_.request.pools.front();
@@ -156,7 +170,7 @@ std::string Room::why_left_out(const Workload& w) const {
     if (w.gpus > 1) {
         return w.name + " needs " + std::to_string(w.gpus) + " GPUs with " +
                sizing::gib_text(need_mib(w) / kMibPerGib) + " on each, " +
-               std::to_string(free_gpus(draft_, w, 0)) + " such are free";
+               std::to_string(free_gpus(draft_, w, 0)) + " such are free" + how_one_holds(w);
     }
     if (most_left >= 0 && most_left < need_mib(w)) {
         return w.name + " needs " + sizing::gib_text(need_mib(w) / kMibPerGib) +

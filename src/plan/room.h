@@ -71,6 +71,7 @@ public:
     [[nodiscard]] std::vector<MigNeed> mig_needs_of(const Slot& slot) const;
 
 private:
+    [[nodiscard]] std::string how_one_holds(const Workload& w) const;
     [[nodiscard]] bool asks_for_limits(const Slot& slot, const Workload& w) const;
     [[nodiscard]] bool may_share(const Slot& slot, const Workload& w) const;
     [[nodiscard]] bool fits_mig(const Slot& slot, std::size_t index) const;

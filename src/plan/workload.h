@@ -24,6 +24,13 @@ enum class Isolation : std::uint8_t { kNone, kMemory, kFault, kSecurity };
 std::string_view to_text(Kind kind);
 std::string_view to_text(Isolation isolation);
 
+/// A way in which a model takes less of a single GPU.
+struct Less {
+    std::string how;  // "in int8"
+    sizing::Load load;
+    double gib = 0;
+};
+
 /// Something that wants a GPU or a part of one.
 struct Workload {
     std::string name;
@@ -36,6 +43,7 @@ struct Workload {
     std::string part_problem;          // why so many GPUs cannot share the model; empty: they can
     /// Of a model that can be parted and whose GPUs nobody told: how many, and the peak on each.
     std::vector<std::pair<unsigned, double>> parted;
+    std::vector<Less> less;  // the most bits first
     Certainty memory_certainty = Certainty::kGuessed;
     std::string memory_reason;           // where the number comes from
     std::optional<double> duty_percent;  // of a whole GPU's time

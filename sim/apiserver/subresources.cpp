@@ -104,44 +104,73 @@ HttpAnswer scale(Call& call) {
                                    "the object has been modified"));
 }
 
-HttpAnswer bind(Call& call) {
+/// The Binding as webhooks leave it, when it can be one of this pod.
+Outcome<Value> admitted_binding(Call& call) {
     auto body = read_body(call);
-    if (!body) return answer_failure(body.failure());
-    if (call.name.empty()) call.name = body->value.at_path("metadata.name").text();
-    const ResourcePtr pods = call.context.resources.find("", "v1", "pods");
-    const std::string node = body->value.at_path("target.name").text();
-    if (node.empty()) {
-        return answer_failure(invalid("Binding", "", call.name, {required("target.name")}));
+    if (!body) return body.failure();
+    Value binding = std::move(body->value);
+    if (call.name.empty()) call.name = binding.at_path("metadata.name").text();
+    binding["apiVersion"] = "v1";
+    binding["kind"] = "Binding";
+    if (binding.at_path("metadata.namespace").is_null())
+        binding["metadata"]["namespace"] = call.name_space;
+    auto admitted = call_mutating_webhooks(call, binding, Value(), "CREATE");
+    if (!admitted) return admitted.failure();
+    if (binding.at_path("metadata.name").text() != call.name)
+        return bad_request("name in URL does not match name in Binding object");
+    if (binding.at_path("target.name").text().empty())
+        return invalid("Binding", "", call.name, {required("target.name")});
+    auto accepted = call_validating_webhooks(call, binding, Value(), "CREATE");
+    if (!accepted) return accepted.failure();
+    return binding;
+}
+
+/// Why this Binding cannot be of that pod; empty: it can.
+std::string why_not_bound(const Value& pod, const Value& binding) {
+    const std::string& name = pod.at_path("metadata.name").text();
+    const std::string& uid = binding.at_path("metadata.uid").text();
+    if (!uid.empty() && uid != pod.at_path("metadata.uid").text()) {
+        return "Precondition failed: UID in precondition: " + uid +
+               ", UID in object meta: " + pod.at_path("metadata.uid").text();
     }
+    if (!pod.at_path("metadata.deletionTimestamp").is_null())
+        return "pod " + name + " is being deleted, cannot be assigned to a host";
+    if (const std::string& node = pod.at_path("spec.nodeName").text(); !node.empty())
+        return "pod " + name + " is already assigned to node \"" + node + "\"";
+    if (!pod.at_path("spec.schedulingGates").empty())
+        return "pod " + name + " has non-empty .spec.schedulingGates";
+    return {};
+}
+
+/// Node, annotations and labels of the Binding in one write: kubelets never see one without the others.
+void assign(Value& pod, const Value& binding) {
+    pod["spec"]["nodeName"] = binding.at_path("target.name");
+    for (const std::string_view kind : {"annotations", "labels"}) {
+        for (const Member& one : binding.at("metadata").at(kind).members())
+            pod["metadata"][kind][one.name] = one.value;
+    }
+    pod["status"].erase("nominatedNodeName");
+    auto& conditions = pod["status"]["conditions"];
+    std::erase_if(conditions.items(),
+                  [](const Value& one) { return one.at("type").text() == "PodScheduled"; });
+    conditions.push(
+        Value::object({{"type", "PodScheduled"},
+                       {"status", "True"},
+                       {"lastProbeTime", Value()},
+                       {"lastTransitionTime", rfc3339(std::chrono::system_clock::now())}}));
+}
+
+HttpAnswer bind(Call& call) {
+    const auto binding = admitted_binding(call);
+    if (!binding) return answer_failure(binding.failure());
+    const ResourcePtr pods = call.context.resources.find("", "v1", "pods");
     for (int attempt = 0; attempt < 10; ++attempt) {
         const EntryPtr old = call.context.store.get(pods->storage, call.key());
         if (old == nullptr) return answer_failure(not_found("pods", "", call.name));
-        Value object = old->object;
-        const auto refuse = [&](const std::string& why) {
+        if (const std::string why = why_not_bound(old->object, *binding); !why.empty())
             return answer_failure(conflict("pods/binding", "", call.name, why));
-        };
-        if (!object.at_path("metadata.deletionTimestamp").is_null()) {
-            return refuse("pod " + call.name + " is being deleted, cannot be assigned to a host");
-        }
-        if (!object.at_path("spec.nodeName").text().empty()) {
-            return refuse("pod " + call.name + " is already assigned to node \"" +
-                          object.at_path("spec.nodeName").text() + "\"");
-        }
-        if (!object.at_path("spec.schedulingGates").empty()) {
-            return refuse("pod " + call.name + " has non-empty .spec.schedulingGates");
-        }
-        object["spec"]["nodeName"] = node;
-        for (const Member& one : body->value.at_path("metadata.annotations").members()) {
-            object["metadata"]["annotations"][one.name] = one.value;
-        }
-        auto& conditions = object["status"]["conditions"];
-        std::erase_if(conditions.items(),
-                      [](const Value& one) { return one.at("type").text() == "PodScheduled"; });
-        conditions.push(
-            Value::object({{"type", "PodScheduled"},
-                           {"status", "True"},
-                           {"lastProbeTime", Value()},
-                           {"lastTransitionTime", rfc3339(std::chrono::system_clock::now())}}));
+        Value object = old->object;
+        assign(object, *binding);
         if (!call.dry_run && call.context.store.update(pods->storage, call.key(), std::move(object),
                                                        old->revision) == nullptr) {
             continue;

@@ -77,8 +77,10 @@ bool hook_fits(const Value& hook, const Call& call, const Value& object, const V
 Value make_review(const Call& call, const Value& object, const Value& old,
                   std::string_view operation) {
     const Resource& resource = *call.resource;
-    const Value kind = Value::object(
-        {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}});
+    const bool binds = call.subresource != nullptr && call.subresource->name == "binding";
+    const Value kind = Value::object({{"group", resource.group},
+                                      {"version", resource.version},
+                                      {"kind", binds ? call.subresource->kind : resource.kind}});
     const Value place = Value::object(
         {{"group", resource.group}, {"version", resource.version}, {"resource", resource.name}});
     Value user = Value::object({{"username", call.user.name}});

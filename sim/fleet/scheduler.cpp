@@ -27,6 +27,7 @@ namespace resources = kube_client::resources;
 constexpr std::chrono::seconds kBindWait{10};
 constexpr std::chrono::milliseconds kGlance{1'000};
 constexpr std::chrono::milliseconds kAfterFailure{200};
+constexpr std::chrono::milliseconds kAfterRefusal{1'000};  // of a webhook: kube-scheduler's own
 constexpr char kOurName[] = "default-scheduler";
 
 /// One that is to be bound.
@@ -152,9 +153,10 @@ bool Scheduler::Work::take_news() {
 
 void Scheduler::Work::bind(Waiting& waiting, const std::string& node) {
     const ObjectKey key{waiting.head.name_space, waiting.head.name};
-    const auto done = api_.bind(key, node, {.call = {.deadline = kBindWait}});
+    const auto done = api_.bind(key, node, {.call = {.deadline = kBindWait}}, waiting.head.uid);
     if (!done) {
-        waiting.not_before = Steady::now() + kAfterFailure;
+        const bool is_denied = done.failure().message.contains("denied the request");
+        waiting.not_before = Steady::now() + (is_denied ? kAfterRefusal : kAfterFailure);
         return;
     }
     ++bound_;

@@ -275,13 +275,15 @@ Outcome<Scale> Api::set_scale(const Resource& resource, const ObjectKey& key, un
     return read_scale(patch(resource, key, body + "}", patch_options));
 }
 
-Outcome<Done> Api::bind(const ObjectKey& pod, std::string_view node, const WriteOptions& options) {
+Outcome<Done> Api::bind(const ObjectKey& pod, std::string_view node, const WriteOptions& options,
+                        std::string_view uid) {
     WriteOptions write = options;
     write.subresource = "binding";
+    const std::string only = uid.empty() ? "" : R"(,"uid":)" + json_quoted(uid);
     auto body = body_of({.method = "POST",
                          .path = write_path(resources::pods(), pod, write),
                          .body = R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":)" +
-                                 json_quoted(pod.name) +
+                                 json_quoted(pod.name) + only +
                                  R"(},"target":{"apiVersion":"v1","kind":"Node","name":)" +
                                  json_quoted(node) + "}}",
                          .content_type = std::string(kJson),

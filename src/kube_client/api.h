@@ -181,8 +181,9 @@ public:
                              const WriteOptions& options = {});
 
     /// Puts a pod on a node, as a scheduler does.
+    /// uid   kConflict when it is another pod by now; empty: whichever has the name
     Outcome<Done> bind(const ObjectKey& pod, std::string_view node,
-                       const WriteOptions& options = {});
+                       const WriteOptions& options = {}, std::string_view uid = {});
 
     /// kTooManyRequests: a PodDisruptionBudget forbids it now (a cause says which); never repeated
     /// by itself.

@@ -212,6 +212,19 @@ def step_binding_and_eviction(s):
     there = s.get(CORE + "pods/bound")
     s.expect("there", (there.at("spec.nodeName"), there.at("status.conditions.0.type"),
                        there.at("status.conditions.0.status")), (s.namespace + "-n", "PodScheduled", "True"))
+    waits = pod("told")
+    waits["metadata"].update({"labels": {"app": "told", "kept": "yes"}, "annotations": {"a": "before", "b": "kept"}})
+    s.post(CORE + "pods", waits)
+    binding = {"apiVersion": "v1", "kind": "Binding", "target": {"apiVersion": "v1", "kind": "Node", "name": s.namespace + "-m"},
+               "metadata": {"name": "told", "labels": {"app": "bound"}, "annotations": {"a": "after", "c": "new"}}}
+    other = dict(binding, metadata=dict(binding["metadata"], name="another"))
+    s.expect("of another name", s.post(CORE + "pods/told/binding", other).status, 400)
+    stale = dict(binding, metadata=dict(binding["metadata"], uid="00000000-0000-0000-0000-000000000000"))
+    s.expect("of another pod", s.post(CORE + "pods/told/binding", stale).status, 409)
+    s.expect("with words", s.post(CORE + "pods/told/binding", binding).status, 201)
+    told = s.get(CORE + "pods/told").json["metadata"]
+    s.expect("its annotations are the pod's", {k: told["annotations"].get(k) for k in "abc"}, {"a": "after", "b": "kept", "c": "new"})
+    s.expect("its labels are the pod's", {k: told["labels"].get(k) for k in ("app", "kept")}, {"app": "bound", "kept": "yes"})
     again = s.post(CORE + "pods/bound/binding", {"target": {"name": "other"}, "metadata": {"name": "bound"}})
     s.expect("again", (again.status, again.at("reason")), (409, "Conflict"))
     mine = s.get("/api/v1/pods?fieldSelector=spec.nodeName%3D{NS}-n")

@@ -11,6 +11,7 @@
 #include "admission/gpu_request.h"
 #include "admission/pod.h"
 #include "base/base64.h"
+#include "base/json_depth.h"
 #include "base/json_value.h"
 
 namespace aliquot::admission {
@@ -18,32 +19,14 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr char kNodesUnknown[] = "the nodes are not known yet";
 constexpr std::size_t kDeepest = 64;
 constexpr std::size_t kMostWarnings = 8;
 constexpr std::size_t kLongestWarning = 480;
 constexpr std::size_t kLongestUid = 256;
 constexpr int kBadRequest = 400;
+constexpr int kConflict = 409;
 constexpr int kUnprocessable = 422;
-
-/// Before it is parsed: what is written out again is written by recursion.
-bool is_deep(std::string_view text) {
-    std::size_t depth = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > kDeepest) return true;
-        } else if ((c == '}' || c == ']') && depth > 0) {
-            --depth;
-        }
-    }
-    return false;
-}
 
 Decision refused(int code, std::string message) {
     return {
@@ -120,6 +103,42 @@ Decision gate(const Json& pod, const std::function<bool(const std::string&)>& se
     return decision;
 }
 
+/// Operations that put annotations on an object.
+std::string annotations_patch(const Json& object,
+                              const std::map<std::string, std::string>& annotations) {
+    Json patch = Json::array();
+    if (!member(member(object, "metadata"), "annotations").is_object()) {
+        patch.push_back(
+            {{"op", "add"}, {"path", "/metadata/annotations"}, {"value", Json::object()}});
+    }
+    for (const auto& [key, value] : annotations) {
+        const auto path = Json::json_pointer("/metadata/annotations") / key;
+        patch.push_back({{"op", "add"}, {"path", path.to_string()}, {"value", value}});
+    }
+    return dumped(patch);
+}
+
+Decision binding(const Json& request,
+                 const std::function<BindingAnswer(const BindingQuestion&)>& decide) {
+    const Json& object = member(request, "object");
+    const Json& metadata = member(object, "metadata");
+    const Json& target = member(object, "target");
+    const std::string kind = text_at(target, "kind");
+    const BindingQuestion question{.name_space = text_at(request, "namespace"),
+                                   .name = text_at(metadata, "name"),
+                                   .uid = text_at(metadata, "uid"),
+                                   .node = text_at(target, "name"),
+                                   .dry_run = flag_at(request, "dryRun").value_or(false)};
+    const bool is_whole = !question.name_space.empty() && !question.name.empty() &&
+                          !question.node.empty() && (kind.empty() || kind == "Node");
+    if (!is_whole) return {};
+    const BindingAnswer answer = decide(question);
+    if (!answer.allowed) return refused(kConflict, answer.message);
+    Decision decision;
+    if (!answer.annotations.empty()) decision.patch = annotations_patch(object, answer.annotations);
+    return decision;
+}
+
 /// Headers carry them: one line each, and not too long.
 Json warnings_of(const Decision& decision) {
     Json list = Json::array();
@@ -133,12 +152,17 @@ Json warnings_of(const Decision& decision) {
     return list;
 }
 
+const char* reason_of(int code) {
+    if (code == kConflict) return "Conflict";
+    return code == kBadRequest ? "BadRequest" : "Invalid";
+}
+
 Json response_of(const std::string& uid, const Decision& decision) {
     Json response{{"uid", uid}, {"allowed", decision.allowed}};
     if (!decision.allowed) {
         response["status"] = {{"code", decision.code},
                               {"message", decision.message},
-                              {"reason", decision.code == kBadRequest ? "BadRequest" : "Invalid"}};
+                              {"reason", reason_of(decision.code)}};
     }
     if (!decision.patch.empty()) {
         response["patchType"] = "JSONPatch";
@@ -150,11 +174,12 @@ Json response_of(const std::string& uid, const Decision& decision) {
             {"response", std::move(response)}};
 }
 
-bool is_about_new_pods(const Json& request) {
+/// subresource   of pods; empty: pods themselves
+bool is_about_new(const Json& request, const char* subresource) {
     const Json& resource = member(request, "resource");
     const std::string operation = text_at(request, "operation");
     return text_at(resource, "resource") == "pods" && text_at(resource, "group").empty() &&
-           text_at(request, "subResource").empty() && operation == "CREATE";
+           text_at(request, "subResource") == subresource && operation == "CREATE";
 }
 
 ReviewResult result_of(const Decision& decision) {
@@ -172,26 +197,30 @@ Review let_through(const std::string& uid, const std::string& reason) {
     return {.result = ReviewResult::kFailed, .body = dumped(response_of(uid, failed))};
 }
 
-using Decide = std::function<Decision(const Json& pod)>;
+/// How what is new is judged.
+struct Judge {
+    const char* subresource = "";  // of pods
+    std::function<Decision(const Json& request)> decide;
+    const char* unknown = "";  // why it cannot be judged when `decide` is empty
+};
 
-/// decide   empty: it cannot be decided, because of `unknown`
-Review answer(const std::string& uid, const Json& request, const Decide& decide,
-              const char* unknown) {
-    if (!is_about_new_pods(request)) {
+Review answer(const std::string& uid, const Json& request, const Judge& judge) {
+    if (!is_about_new(request, judge.subresource)) {
         return {.result = ReviewResult::kUnchanged, .body = dumped(response_of(uid, {}))};
     }
-    if (!decide) return let_through(uid, unknown);
+    if (!judge.decide) return let_through(uid, judge.unknown);
     try {
-        const Decision decision = decide(member(request, "object"));
+        const Decision decision = judge.decide(request);
         return {.result = result_of(decision), .body = dumped(response_of(uid, decision))};
     } catch (const std::exception& problem) {
         return let_through(uid, problem.what());
     }
 }
 
-Review review_by(std::string_view body, const Decide& decide, const char* unknown) {
+Review review_by(std::string_view body, const Judge& judge) {
     if (body.size() > kMostReviewBytes) return malformed("the review is larger than 3 MiB");
-    if (is_deep(body)) return malformed("the review is nested deeper than 64 levels");
+    if (is_nested_deeper(body, kDeepest))
+        return malformed("the review is nested deeper than 64 levels");
     try {
         const Json root = Json::parse(body, nullptr, false);
         if (text_at(root, "kind") != "AdmissionReview") {
@@ -204,7 +233,7 @@ Review review_by(std::string_view body, const Decide& decide, const char* unknow
         const Json& request = member(root, "request");
         const std::string uid = text_at(request, "uid");
         if (uid.empty() || uid.size() > kLongestUid) return malformed("the review has no uid");
-        return answer(uid, request, decide, unknown);
+        return answer(uid, request, judge);
     } catch (const std::exception& problem) {
         return malformed(std::string("the review cannot be read: ") + problem.what());
     }
@@ -220,7 +249,8 @@ std::string_view to_text(ReviewResult result) {
 
 Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions& options) {
     try {
-        const Json json = is_deep(pod) ? Json() : Json::parse(pod, nullptr, false);
+        const Json json =
+            is_nested_deeper(pod, kDeepest) ? Json() : Json::parse(pod, nullptr, false);
         return decide_of(json, cluster, options);
     } catch (const std::exception& problem) {
         Decision failed;
@@ -230,17 +260,27 @@ Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions
 }
 
 Review review(std::string_view body, const Cluster* cluster, const PatchOptions& options) {
-    Decide decide;
+    Judge judge{.subresource = "", .decide = {}, .unknown = kNodesUnknown};
     if (cluster != nullptr) {
-        decide = [&](const Json& pod) { return decide_of(pod, *cluster, options); };
+        judge.decide = [&](const Json& request) {
+            return decide_of(member(request, "object"), *cluster, options);
+        };
     }
-    return review_by(body, decide, "the nodes are not known yet");
+    return review_by(body, judge);
 }
 
 Review review_gate(std::string_view body, const std::function<bool(const std::string&)>& serves) {
-    Decide decide;
-    if (serves) decide = [&](const Json& pod) { return gate(pod, serves); };
-    return review_by(body, decide, "the nodes are not known yet");
+    Judge judge{.subresource = "", .decide = {}, .unknown = kNodesUnknown};
+    if (serves)
+        judge.decide = [&](const Json& request) { return gate(member(request, "object"), serves); };
+    return review_by(body, judge);
+}
+
+Review review_binding(std::string_view body,
+                      const std::function<BindingAnswer(const BindingQuestion&)>& decide) {
+    Judge judge{.subresource = "binding", .decide = {}, .unknown = "nobody judges it"};
+    if (decide) judge.decide = [&](const Json& request) { return binding(request, decide); };
+    return review_by(body, judge);
 }
 
 }  // namespace aliquot::admission

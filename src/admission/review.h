@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,26 @@ Review review(std::string_view body, const Cluster* cluster, const PatchOptions&
 /// that we place. One that has a node or the gate already stays as it is. Never throws.
 /// serves   whether this extended resource is ours to place; empty: not known yet, nothing is gated
 Review review_gate(std::string_view body, const std::function<bool(const std::string&)>& serves);
+
+/// What an API server asks of the Binding of a pod.
+struct BindingQuestion {
+    std::string name_space;
+    std::string name;
+    std::string uid;   // of the pod that is meant; empty: whichever has the name
+    std::string node;  // where it is to be
+    bool dry_run = false;
+};
+struct BindingAnswer {
+    bool allowed = true;
+    std::string message;                             // of a refusal: one line
+    std::map<std::string, std::string> annotations;  // for the pod
+};
+
+/// Answers an AdmissionReview of pods/binding: the API server writes what the answer adds to the Binding on the pod, in
+/// the write that gives it its node. Another object, or a Binding without pod or node, is allowed as it is.
+/// Never throws; what `decide` throws is allowed as it is.
+Review review_binding(std::string_view body,
+                      const std::function<BindingAnswer(const BindingQuestion&)>& decide);
 
 inline constexpr std::size_t kMostReviewBytes = std::size_t{3} << 20U;
 

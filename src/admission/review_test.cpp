@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "base/base64.h"
 
@@ -136,6 +137,97 @@ TEST(Gate, BeforeTheNodesAreKnownPodsPass) {
     const Json warnings = gate_answer(spec_asking({{"limits", {{"nvidia.com/gpu", "1"}}}}), false);
     ASSERT_EQ(warnings.size(), 1U);
     EXPECT_THAT(warnings[0].get<std::string>(), HasSubstr("the nodes are not known yet"));
+}
+
+Json binding_review(const Json& metadata) {
+    return {
+        {"apiVersion", "admission.k8s.io/v1"},
+        {"kind", "AdmissionReview"},
+        {"request",
+         {{"uid", "u-1"},
+          {"operation", "CREATE"},
+          {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+          {"subResource", "binding"},
+          {"namespace", "team"},
+          {"object", {{"metadata", metadata}, {"target", {{"kind", "Node"}, {"name", "a"}}}}}}}};
+}
+
+Json answer_binding(const Json& request,
+                    const std::function<BindingAnswer(const BindingQuestion&)>& decide) {
+    const Review answer = review_binding(request.dump(), decide);
+    return Json::parse(answer.body, nullptr, false).value("response", Json::object());
+}
+
+TEST(BindingReview, PutsWhatIsAnsweredOnTheBinding) {
+    const auto decide = [](const BindingQuestion& question) {
+        EXPECT_EQ(question.name_space, "team");
+        EXPECT_EQ(question.name, "p");
+        EXPECT_EQ(question.uid, "u");
+        EXPECT_EQ(question.node, "a");
+        EXPECT_FALSE(question.dry_run);
+        return BindingAnswer{.annotations = {{"aliquot.dev/plan", "{}"}}};
+    };
+    const Json bare{{"name", "p"}, {"uid", "u"}};
+    Json told = bare;
+    told["annotations"] = {{"other", "x"}};
+    for (const Json& metadata : {bare, told}) {
+        Json object = binding_review(metadata)["request"]["object"];
+        const Json answer = answer_binding(binding_review(metadata), decide);
+        EXPECT_EQ(answer["allowed"], true);
+        const auto patch = decode_base64(answer["patch"].get<std::string>());
+        ASSERT_TRUE(patch);
+        const Json patched = object.patch(Json::parse(*patch));
+        EXPECT_EQ(patched["metadata"]["annotations"]["aliquot.dev/plan"], "{}");
+        EXPECT_EQ(patched["metadata"]["annotations"].contains("other"),
+                  metadata.contains("annotations"));
+    }
+}
+
+TEST(BindingReview, ARefusalIsAConflictWithItsReason) {
+    const Json answer = answer_binding(binding_review({{"name", "p"}}), [](const BindingQuestion&) {
+        return BindingAnswer{.allowed = false, .message = "node a has no room"};
+    });
+    EXPECT_EQ(answer["allowed"], false);
+    EXPECT_EQ(answer["status"]["code"], 409);
+    EXPECT_EQ(answer["status"]["reason"], "Conflict");
+    EXPECT_EQ(answer["status"]["message"], "node a has no room");
+}
+
+TEST(BindingReview, WhatIsNoBindingOfAPodIsAllowedUnasked) {
+    const auto never = [](const BindingQuestion&) -> BindingAnswer {
+        ADD_FAILURE() << "was asked";
+        return {.allowed = false};
+    };
+    Json others = binding_review({{"name", "p"}});
+    Json pods = others;
+    pods["request"].erase("subResource");
+    Json updates = others;
+    updates["request"]["operation"] = "UPDATE";
+    Json no_target = others;
+    no_target["request"]["object"].erase("target");
+    Json other_target = others;
+    other_target["request"]["object"]["target"]["kind"] = "Machine";
+    Json no_object = others;
+    no_object["request"]["object"] = 7;
+    Json no_space = others;
+    no_space["request"].erase("namespace");
+    for (const Json& one : {pods, updates, no_target, other_target, no_object, no_space,
+                            binding_review(Json::array()), binding_review({{"name", 5}})}) {
+        const Json answer = answer_binding(one, never);
+        EXPECT_EQ(answer.value("allowed", false), true) << one;
+        EXPECT_FALSE(answer.contains("patch")) << one;
+    }
+    EXPECT_EQ(answer_binding(others, {})["allowed"], true) << "nobody judges";
+    const Json failed = answer_binding(others, [](const BindingQuestion&) -> BindingAnswer {
+        throw std::runtime_error("broken");
+    });
+    EXPECT_EQ(failed["allowed"], true);
+    for (const std::string body : {"", "{", "[]", R"({"kind":"AdmissionReview"})"})
+        EXPECT_EQ(review_binding(body, never).result, ReviewResult::kMalformed) << body;
+    const std::string deep(100'000, '[');
+    EXPECT_EQ(review_binding(deep, never).result, ReviewResult::kMalformed);
+    EXPECT_EQ(review_binding(std::string(kMostReviewBytes + 1, ' '), never).result,
+              ReviewResult::kMalformed);
 }
 
 TEST(Review, WhatIsNoneIsToldToThePeerOnly) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "admission/review.h"
+#include "base/base64.h"
 
 namespace {
 
@@ -30,6 +31,17 @@ const Cluster& cluster() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     (void)read_node(bytes);
+    const Review binding = review_binding(bytes, [](const BindingQuestion& question) {
+        if (question.name.empty() || question.node.empty()) std::abort();
+        return BindingAnswer{.annotations = {{"a/b~c", question.uid}}};
+    });
+    if (binding.body.empty() || binding.result == ReviewResult::kFailed) std::abort();
+    if (binding.result == ReviewResult::kPatched) {
+        const auto response = Json::parse(binding.body)["response"];
+        const auto patch = aliquot::decode_base64(response["patch"].get<std::string>());
+        const Json object = Json::parse(bytes)["request"]["object"].patch(Json::parse(*patch));
+        if (!object["metadata"]["annotations"].contains("a/b~c")) std::abort();
+    }
     const Review answer = review(bytes, &cluster(), {.runtime_class = "nvidia"});
     if (answer.body.empty() || answer.result == ReviewResult::kFailed) std::abort();
     if (answer.result == ReviewResult::kMalformed) return 0;

@@ -44,6 +44,7 @@ void Bookings::rebuild() {
     for (const auto& [name, node] : nodes_) pools_.add(node);
     pools_.engine().set_workload(workload_);
     unseated_.clear();
+    gave_way_.clear();
     std::vector<Entry*> bound;
     for (auto& [uid, entry] : entries_) {
         entry.bookings.clear();
@@ -62,17 +63,20 @@ void Bookings::set_pod(const GpuPod& pod) {
     const auto found = entries_.find(pod.uid);
     if (pod.node.empty()) {
         if (found == entries_.end()) return;
-        found->second.pod = pod;
-        planned_.insert(pod.uid);
+        Entry& entry = found->second;
+        const std::string seat = entry.pod.node;
+        entry.pod = pod;
+        entry.pod.node = seat;  // an older sight of one that is being bound: no pod loses its node
         return;
     }
     if (found != entries_.end() && found->second.pod.node == pod.node) {
         found->second.pod = pod;
+        found->second.is_seated = false;
         return;
     }
     Entry& entry = entries_[pod.uid];
     entry.pod = pod;
-    planned_.erase(pod.uid);
+    entry.is_seated = false;
     if (!pod.affinity.without.empty()) apart_.insert(pod.uid);
     settle_bound(entry);
 }
@@ -81,7 +85,6 @@ void Bookings::remove_pod(const std::string& uid) {
     const auto found = entries_.find(uid);
     if (found == entries_.end()) return;
     apart_.erase(uid);
-    planned_.erase(uid);
     unseated_.erase(uid);
     release(found->second);
     entries_.erase(found);
@@ -97,7 +100,6 @@ void Bookings::forget(const std::string& uid) {
 void Bookings::plan(const GpuPod& pod, const std::vector<Target>& targets) {
     if (entries_.contains(pod.uid) || pod.is_over || !pod.node.empty()) return;
     Entry& entry = entries_[pod.uid];
-    planned_.insert(pod.uid);
     entry.pod = pod;
     entry.pod.neighbours = nullptr;
     entry.targets = targets;
@@ -197,6 +199,7 @@ void Bookings::release(Entry& entry) {
 void Bookings::book(Entry& entry) {
     for (Target& target : entry.targets) book_at(entry, target);
     pools_.engine().commit();
+    if (!entry.is_bound() && entry.bookings.empty()) gave_way_.insert(entry.pod.uid);
 }
 
 bool Bookings::take(Entry& entry, std::size_t pool, placement::Request request,
@@ -264,6 +267,7 @@ bool Bookings::push_planned_off(const Entry& by, const std::string& node) {
                                          [&](const Target& one) { return one.node == node; });
         if (target == entry.targets.end() || entry.bookings.empty()) continue;
         release(entry);
+        gave_way_.insert(uid);
         pushed = true;
     }
     return pushed;
@@ -323,9 +327,11 @@ void Bookings::book_at(Entry& entry, Target& target) {
 
 /// Those that gave way look for other GPUs of their nodes.
 void Bookings::seat_again() {
-    for (const std::string& uid : planned_) {
-        Entry& other = entries_.at(uid);
-        if (!other.bookings.empty() || other.targets.empty()) continue;
+    std::erase_if(gave_way_, [this](const std::string& uid) {
+        const auto found = entries_.find(uid);
+        if (found == entries_.end()) return true;
+        Entry& other = found->second;
+        if (other.is_bound() || !other.bookings.empty()) return true;
         for (Target& one : other.targets) {
             const auto where = nodes_.find(one.node);
             if (where == nodes_.end()) continue;
@@ -333,7 +339,8 @@ void Bookings::seat_again() {
                 one.units = *std::move(units);
             book_at(other, one);
         }
-    }
+        return !other.bookings.empty();
+    });
 }
 
 // ---- what it says ---------------------------------------------------------------------------------

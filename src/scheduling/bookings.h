@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,10 @@ public:
     void set_pod(const GpuPod& pod);
     void remove_pod(const std::string& uid);
     void forget(const std::string& uid);
+    /// As Books::bind(), take_back() and judge() of one node.
+    Seat bind(const GpuPod& pod, const std::string& node);
+    void take_back(const std::string& uid);
+    [[nodiscard]] NodeVerdict judge(const GpuPod& pod, const std::string& node) const;
     /// Keeps `targets` for a pod that is not bound and has none.
     void plan(const GpuPod& pod, const std::vector<Target>& targets);
     /// As Books::keep_for() and keep_only_for().
@@ -78,11 +83,17 @@ private:
         GpuPod pod;
         std::vector<Target> targets;  // of a bound one: where it is
         std::vector<Booking> bookings;
+        bool is_seated = false;  // by bind(); whether it is bound so has not been seen yet
 
         [[nodiscard]] bool is_bound() const { return !pod.node.empty(); }
     };
 
     void rebuild();
+    [[nodiscard]] GpuPod asked_of(const GpuPod& pod, const std::string& node) const;
+    [[nodiscard]] bool are_free(const Target& target) const;
+    [[nodiscard]] DeviceUnits planned_on(const std::string& node, const Entry& but) const;
+    [[nodiscard]] std::optional<DeviceUnits> seat_for(const Entry& entry, const GpuPod& asked,
+                                                      const ServedNode& node) const;
     void release(Entry& entry);
     void book(Entry& entry);
     void book_at(Entry& entry, Target& target);
@@ -103,9 +114,9 @@ private:
     std::map<std::string, ServedNode> nodes_;
     std::map<std::string, Entry> entries_;  // by uid
     std::set<std::string> apart_;           // uids of those with anti-affinity
-    std::set<std::string> planned_;         // uids of those that are not bound
     std::set<std::string>
         unseated_;  // uids of bound ones that are not booked whole: no room for them
+    std::set<std::string> gave_way_;             // uids of planned ones that are booked nowhere
     std::map<std::string, k8s::Labels> labels_;  // by node
     Pools pools_;
     std::vector<placement::TaskType> workload_;

@@ -2,12 +2,14 @@
 #include "scheduling/books.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "placement/workload.h"
+#include "scheduling/booking_rows.h"
 #include "scheduling/bookings.h"
 #include "scheduling/fit.h"
 #include "scheduling/gang_fit.h"
@@ -43,38 +45,6 @@ private:
     std::optional<Neighbours> neighbours_;
 };
 
-std::vector<GpuBooking> rows_of(const Bookings& bookings) {
-    std::map<std::string, std::map<std::pair<std::string, std::string>, std::vector<std::string>>>
-        pods;
-    bookings.visit([&](const GpuPod& pod, const std::vector<Target>& targets) {
-        for (const Target& target : targets) {
-            for (const auto& [resource, gpus] : target.units) {
-                for (const auto& gpu : gpus) {
-                    pods[target.node][{resource, gpu.first}].push_back(
-                        pod.full_name() + (pod.node.empty() ? " (planned)" : ""));
-                }
-            }
-        }
-    });
-    std::vector<GpuBooking> rows;
-    for (const auto& [name, node] : bookings.nodes()) {
-        for (const std::size_t index : bookings.pools().of_node(name)) {
-            const Pool& pool = bookings.pools().all()[index];
-            for (unsigned i = 0; i < pool.gpus.size(); ++i) {
-                GpuBooking row{.node = name,
-                               .gpu = pool.gpus[i],
-                               .resource = pool.resource,
-                               .units = pool.units,
-                               .free = bookings.pools().free_units(pool, i),
-                               .pods = pods[name][{pool.resource, pool.gpus[i]}]};
-                std::sort(row.pods.begin(), row.pods.end());
-                rows.push_back(std::move(row));
-            }
-        }
-    }
-    return rows;
-}
-
 }  // namespace
 
 class Books::State {
@@ -82,6 +52,7 @@ public:
     explicit State(Options options) : options_(options) {}
 
     Decision decide(const GpuPod& pod, bool keep);
+    std::map<std::string, std::int64_t> costs(const GpuPod& pod);
     std::string keep_for(const GpuPod& pod);
     GangDecision decide_gang(const GangAsk& ask);
     std::set<std::string> keep_for_gang(const GangAsk& ask);
@@ -256,6 +227,19 @@ Decision Books::State::decide(const GpuPod& asked, bool keep) {
     return {.kind = Decision::Kind::kPlaced, .targets = std::move(targets)};
 }
 
+std::map<std::string, std::int64_t> Books::State::costs(const GpuPod& asked) {
+    GpuPod pod = asked;
+    std::erase_if(pod.devices, [&](const DeviceRequest& one) {
+        return !bookings_.pools().serves(one.resource);
+    });
+    std::map<std::string, std::int64_t> costs;
+    if (pod.devices.empty()) return costs;
+    std::ranges::stable_sort(pod.devices, std::greater<>(), &DeviceRequest::count);
+    const unsigned all = bookings_.pools().engine().node_count();
+    for (const Candidate& one : candidates(pod, all)) costs.emplace(one.target.node, one.cost);
+    return costs;
+}
+
 std::string Books::State::keep_for(const GpuPod& asked) {
     GpuPod pod = asked;
     const Seen seen(pod, bookings_);
@@ -327,6 +311,18 @@ void Books::forget(const std::string& uid) { state_->bookings().forget(uid); }
 void Books::adopt(const GpuPod& pod, const std::vector<Target>& targets) {
     state_->bookings().plan(pod, targets);
 }
+Seat Books::bind(const GpuPod& pod, const std::string& node) {
+    return state_->bookings().bind(pod, node);
+}
+void Books::take_back(const std::string& uid) { state_->bookings().take_back(uid); }
+std::vector<NodeVerdict> Books::judge(const GpuPod& pod,
+                                      const std::vector<std::string>& nodes) const {
+    std::vector<NodeVerdict> verdicts;
+    verdicts.reserve(nodes.size());
+    for (const std::string& node : nodes) verdicts.push_back(state_->bookings().judge(pod, node));
+    return verdicts;
+}
+std::map<std::string, std::int64_t> Books::costs(const GpuPod& pod) { return state_->costs(pod); }
 Decision Books::decide(const GpuPod& pod) { return state_->decide(pod, true); }
 Decision Books::what_if(const GpuPod& pod) { return state_->decide(pod, false); }
 std::vector<NearMiss> Books::near_misses(const GpuPod& asked, std::size_t most) const {
@@ -385,7 +381,7 @@ bool Books::serves(const std::string& resource) const {
 std::string Books::shape(const GpuPod& pod) const {
     return shape_of(pod, state_->bookings().has_pods_apart());
 }
-std::vector<GpuBooking> Books::gpus() const { return rows_of(state_->bookings()); }
+std::vector<GpuBooking> Books::gpus() const { return booking_rows(state_->bookings()); }
 std::uint64_t Books::overbooked() const { return state_->bookings().overbooked(); }
 std::string Books::self_check() { return state_->bookings().self_check(); }
 

@@ -51,6 +51,20 @@ public:
     /// Keeps what an earlier leader planned: its targets, as far as they still fit.
     void adopt(const GpuPod& pod, const std::vector<Target>& targets);
 
+    /// The pod is about to be bound to this node: its GPUs there are final from now on, as if it were bound, and what is
+    /// kept for it elsewhere is free again. What is only planned for others gives way if need be, and looks for
+    /// other GPUs of its nodes. The same answer when asked again; another node takes the place of the first.
+    /// Nothing changes where there is no room.
+    Seat bind(const GpuPod& pod, const std::string& node);
+    /// The pod was not bound after all: what bind() gave it is free again. Nothing happens to one that set_pod() has
+    /// shown bound.
+    void take_back(const std::string& uid);
+    /// For each of these nodes whether it has GPUs for the pod now. CPU, labels and taints are not looked at.
+    [[nodiscard]] std::vector<NodeVerdict> judge(const GpuPod& pod,
+                                                 const std::vector<std::string>& nodes) const;
+    /// What each node that could take the pod would cost, by node; the less the better.
+    std::map<std::string, std::int64_t> costs(const GpuPod& pod);
+
     /// Where the pod may go. Its targets are kept for it until set_pod() shows it bound, forget() or
     /// remove_pod().
     Decision decide(const GpuPod& pod);

@@ -40,6 +40,30 @@ struct GangDecision {
     std::string why;         // one line
 };
 
+/// What kube-scheduler's choice of a node for a pod comes to.
+struct Seat {
+    enum class Kind : std::uint8_t {
+        kGiven,      // `units` are the pod's
+        kNoRoom,     // the node cannot give it what it asks for now; `why`
+        kNotServed,  // it asks nothing that our agent of this node serves
+    };
+    Kind kind = Kind::kNotServed;
+    DeviceUnits units;
+    std::string why;  // "has 2 nvidia.com/gpu free, but at most 1 of one GPU, and 2 are asked"
+};
+
+/// What a node is for a pod, as far as GPUs go.
+struct NodeVerdict {
+    enum class Kind : std::uint8_t {
+        kFits,
+        kNoRoom,   // not now; `why`
+        kNever,    // not even if nobody used it; `why`
+        kNotOurs,  // none of our agents serves there what the pod asks for
+    };
+    Kind kind = Kind::kNotOurs;
+    std::string why;
+};
+
 /// What a GPU has, for people.
 struct GpuBooking {
     std::string node;

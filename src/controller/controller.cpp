@@ -83,6 +83,7 @@ public:
 private:
     Result<Done> listen();
     [[nodiscard]] std::function<bool(const std::string&)> placed_resources() const;
+    [[nodiscard]] std::function<admission::Review(std::string_view)> binding_reviews() const;
     [[nodiscard]] http::Response readiness() const;
     [[nodiscard]] Counters::Gauges gauges() const;
 
@@ -119,6 +120,7 @@ private:
     std::unique_ptr<JobApi> job_api_;          // null: it is not served
     std::unique_ptr<Webhook> webhook_;
     std::unique_ptr<http::Server> webhook_server_;
+    std::unique_ptr<ExtenderServer> extender_server_;  // null: kube-scheduler is not answered
     std::unique_ptr<http::Server> health_server_;
     std::unique_ptr<ClusterPage> page_;  // null: it is not shown
     std::jthread keeper_;
@@ -169,6 +171,13 @@ std::function<bool(const std::string&)> Controller::Running::placed_resources() 
     return [&placement = *placement_](const std::string& name) { return placement.serves(name); };
 }
 
+std::function<admission::Review(std::string_view)> Controller::Running::binding_reviews() const {
+    if (placement_ == nullptr || !options_.placement.strict) return {};
+    return [&placement = *placement_](std::string_view body) {
+        return placement.review_binding(body);
+    };
+}
+
 Result<Done> Controller::Running::listen() {
     constexpr milliseconds kReviewLimit{3'000};
     constexpr std::size_t kMostHeldBytes = std::size_t{24} << 20U;
@@ -178,7 +187,8 @@ Result<Done> Controller::Running::listen() {
                               .options = {.runtime_class = options_.runtime_class},
                               .counters = counters_,
                               .client_names = options_.webhook_client_names,
-                              .serves = placed_resources()});
+                              .serves = placed_resources(),
+                              .binding = binding_reviews()});
     http::Tls tls = files_.tls();
     if (!options_.webhook_client_ca.empty()) {
         tls.client_ca_file = options_.webhook_client_ca;
@@ -191,15 +201,24 @@ Result<Done> Controller::Running::listen() {
          .most_connections = 256,
          .most_bytes = kMostHeldBytes,
          .most_body_bytes = admission::kMostReviewBytes,
-         .body_paths = {"/mutate/pods", "/gate/pods"},
+         .body_paths = {"/mutate/pods", "/gate/pods", "/bind/pods"},
          .request_limit = kReviewLimit},
         http::Routes(
             {{"/mutate/pods", "POST of an AdmissionReview",
               [this](const http::Request& request) { return webhook_->respond(request); }},
              {"/gate/pods", "the same, for pods that are placed",
-              [this](const http::Request& request) { return webhook_->respond_gate(request); }}}));
+              [this](const http::Request& request) { return webhook_->respond_gate(request); }},
+             {"/bind/pods", "the same, for Bindings of pods", [this](const http::Request& request) {
+                  return webhook_->respond_binding(request);
+              }}}));
     if (!server) return std::move(server).error();
     webhook_server_ = *std::move(server);
+    if (placement_ != nullptr && options_.placement.extender.is_on()) {
+        auto extender = ExtenderServer::serve(options_.placement.extender, files_.tls(),
+                                              placement_->extender());
+        if (!extender) return std::move(extender).error().during("--placement-extender");
+        extender_server_ = *std::move(extender);
+    }
     using Request = http::Request;
     auto plain = http::Server::listen(
         {.address = options_.health_listen, .threads = 2},

@@ -49,24 +49,11 @@ void add_names(command_line::Command& app, Options& options) {
     app.add_option("--context", options.context, "context of the kubeconfig", "NAME");
 }
 
-void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
-    app.add_option("--webhook-listen", options.webhook_listen,
-                   "HTTPS: POST /mutate/pods, /gate/pods", "ADDRESS:PORT (:8443)");
-    app.add_option("--webhook-client-ca", options.webhook_client_ca,
-                   "answer only who shows a certificate of this authority, as the API server does\n"
-                   "when its AdmissionConfiguration names one for webhooks",
-                   "FILE");
-    app.add_option("--webhook-client-names", options.webhook_client_names,
-                   "and has one of these common names", "LIST")
-        ->delimiter(',');
-    app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics",
-                   "ADDRESS:PORT (:8081)");
-    app.add_option("--runtime-class", options.runtime_class,
-                   "runtimeClassName for pods with GPUs that have none", "NAME");
+void add_placement(command_line::Command& app, PlacementOptions& placement, DurationTexts& texts) {
     app.add_flag(
-        "--placement", options.placement.enabled,
+        "--placement", placement.enabled,
         "choose node and GPU of pods in namespaces labelled aliquot.dev/placement=enabled");
-    app.add_option("--placement-targets", options.placement.targets,
+    app.add_option("--placement-targets", placement.targets,
                    "nodes that one pod may go to, 1 to 64", "N (3)")
         ->range(1, 64);
     app.add_option("--placement-unfit-patience", texts.unfit_patience,
@@ -82,11 +69,41 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
         "let a waiting pod go without a place after so long, for a cluster autoscaler to\n"
         "see it; 0s: never",
         "DURATION (0s)");
-    app.add_flag("--placement-preemption", options.placement.preemption,
+    app.add_flag("--placement-preemption", placement.preemption,
                  "evict pods of a lower priority for one that has no place; never pods of gangs,\n"
                  "and only as PodDisruptionBudgets allow");
     app.add_option("--placement-preemption-least-run", texts.least_run,
                    "how long a pod runs before it may be evicted for that", "DURATION (10m)");
+    app.add_flag("--placement-strict", placement.strict,
+                 "answer the API server's webhook on pods/binding: a pod gets its GPUs with its\n"
+                 "node, and not a node where it has no room");
+    ExtenderOptions& extender = placement.extender;
+    app.add_option(
+        "--placement-extender", extender.listen,
+        "HTTPS: POST /extender/filter, /extender/prioritize, for a kube-scheduler whose\n"
+        "configuration names it; off: none",
+        "ADDRESS:PORT (off)");
+    app.add_option("--placement-extender-client-ca", extender.client_ca,
+                   "answer only who shows a certificate of this authority", "FILE");
+    app.add_option("--placement-extender-client-names", extender.client_names,
+                   "and has one of these common names", "LIST (system:kube-scheduler)")
+        ->delimiter(',');
+}
+
+void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
+    app.add_option("--webhook-listen", options.webhook_listen,
+                   "HTTPS: POST /mutate/pods, /gate/pods, /bind/pods", "ADDRESS:PORT (:8443)");
+    app.add_option("--webhook-client-ca", options.webhook_client_ca,
+                   "answer only who shows a certificate of this authority, as the API server does\n"
+                   "when its AdmissionConfiguration names one for webhooks",
+                   "FILE");
+    app.add_option("--webhook-client-names", options.webhook_client_names,
+                   "and has one of these common names", "LIST")
+        ->delimiter(',');
+    app.add_option("--health-listen", options.health_listen, "HTTP: /healthz, /readyz, /metrics",
+                   "ADDRESS:PORT (:8081)");
+    app.add_option("--runtime-class", options.runtime_class,
+                   "runtimeClassName for pods with GPUs that have none", "NAME");
     app.add_flag("--pools", options.pools.enabled,
                  "tend Pools: write what their autoscalers read, see aliquot pool --help");
     app.add_flag(
@@ -168,6 +185,29 @@ std::chrono::seconds duration_of(const char* flag, const std::string& text,
     return *duration;
 }
 
+void check_placement(const PlacementOptions& placement) {
+    const ExtenderOptions& extender = placement.extender;
+    if (placement.strict && !placement.enabled)
+        throw command_line::UsageError("--placement-strict", "needs --placement");
+    if (!extender.is_on()) {
+        if (!extender.client_ca.empty()) {
+            throw command_line::UsageError("--placement-extender-client-ca",
+                                           "needs --placement-extender");
+        }
+        return;
+    }
+    if (!placement.enabled)
+        throw command_line::UsageError("--placement-extender", "needs --placement");
+    if (const auto known = http::check_address(extender.listen); !known)
+        throw command_line::UsageError("--placement-extender", known.error().message);
+    if (extender.client_ca.empty() || extender.client_names.empty()) {
+        throw command_line::UsageError(
+            "--placement-extender",
+            "needs --placement-extender-client-ca and --placement-extender-client-names: only "
+            "kube-scheduler may ask");
+    }
+}
+
 void finish(const DurationTexts& texts, Options& options) {
     options.lifetimes.authority =
         duration_of("--authority-lifetime", texts.authority, kLeastLifetime);
@@ -199,6 +239,8 @@ void finish(const DurationTexts& texts, Options& options) {
         if (!known) throw command_line::UsageError(flag, known.error().message);
     }
     options.pools.name_space = options.namespace_name;
+    check_placement(options.placement);
+    options.placement.name_space = options.namespace_name;
     if (options.cost.store != "off" && options.page.agents.empty() &&
         options.page.agents_service.empty()) {
         throw command_line::UsageError("--cost-store",
@@ -248,6 +290,8 @@ std::variant<Options, EarlyExit> read_options(
         found != environment.end() && !found->second.empty()) {
         options.namespace_name = found->second;
     }
+    if (const auto found = environment.find("POD_NAME"); found != environment.end())
+        options.placement.pod_name = found->second;
     command_line::Command app(
         "Turns what a person writes on a pod (aliquot.dev/gpu-memory: 3Gi) into resources,\n"
         "tolerations and node affinity, as an admission webhook with certificates of its own.\n\n"
@@ -258,6 +302,7 @@ std::variant<Options, EarlyExit> read_options(
     DurationTexts texts;
     add_names(app, options);
     add_behaviour(app, options, texts);
+    add_placement(app, options.placement, texts);
     add_page(app, options.page);
     add_cost(app, options.cost);
     using Kind = command_line::Parsed::Kind;

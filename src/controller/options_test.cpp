@@ -79,6 +79,36 @@ TEST(ControllerOptions, PlacementIsAskedForAndHasItsBounds) {
     }
 }
 
+TEST(ControllerOptions, StrictAndExtenderAreOffAndNeedWhatTheyNeed) {
+    const auto plain = std::get<Options>(read({"--placement"})).placement;
+    EXPECT_FALSE(plain.strict);
+    EXPECT_FALSE(plain.extender.is_on());
+    const auto asked =
+        std::get<Options>(read({"--placement", "--placement-strict", "--placement-extender",
+                                ":8444", "--placement-extender-client-ca", "/ca.crt"},
+                               {{"POD_NAMESPACE", "gpu"}, {"POD_NAME", "controller-1"}}))
+            .placement;
+    EXPECT_TRUE(asked.strict);
+    EXPECT_TRUE(asked.extender.is_on());
+    EXPECT_EQ(asked.extender.client_names, std::vector<std::string>{"system:kube-scheduler"});
+    EXPECT_EQ(asked.name_space + "/" + asked.pod_name, "gpu/controller-1");
+    const auto named = std::get<Options>(
+        read({"--placement", "--placement-extender", ":8444", "--placement-extender-client-ca",
+              "/ca.crt", "--placement-extender-client-names", "a,b"}));
+    EXPECT_EQ(named.placement.extender.client_names, (std::vector<std::string>{"a", "b"}));
+    for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
+             {"--placement-strict"},
+             {"--placement-extender", ":8444"},
+             {"--placement-extender", ":8444", "--placement"},
+             {"--placement-extender", "nowhere", "--placement"},
+             {"--placement-extender-client-ca", "/ca.crt", "--placement"}}) {
+        const auto answer = read(wrong);
+        ASSERT_TRUE(std::holds_alternative<EarlyExit>(answer)) << wrong[0];
+        EXPECT_EQ(std::get<EarlyExit>(answer).exit_code, 2) << wrong[0];
+        EXPECT_THAT(std::get<EarlyExit>(answer).text, HasSubstr(wrong[0]));
+    }
+}
+
 TEST(ControllerOptions, HelpHasAnExample) {
     const auto answer = std::get<EarlyExit>(read({"--help"}));
     EXPECT_EQ(answer.exit_code, 0);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "http/certificate.h"
 #include "k8s/label_selector.h"
@@ -11,6 +12,15 @@
 #include "kube_client/election.h"
 
 namespace aliquot::controller {
+
+/// What kube-scheduler may ask as an extender.
+struct ExtenderOptions {
+    std::string listen = "off";
+    std::string client_ca;  // file: who has signed the certificates of those who may ask
+    std::vector<std::string> client_names{"system:kube-scheduler"};  // common names of theirs
+
+    [[nodiscard]] bool is_on() const { return listen != "off"; }
+};
 
 struct PlacementOptions {
     bool enabled = false;
@@ -25,6 +35,12 @@ struct PlacementOptions {
     std::chrono::seconds preemption_least_run{600};  // a pod that runs for less is left alone
     /// After so long a waiting pod is let go without a place, so that an autoscaler sees it; 0: never.
     std::chrono::seconds release_after{0};
+    /// Bindings are asked about: POST /bind/pods.
+    bool strict = false;
+    ExtenderOptions extender;
+    /// This pod, which says whether it leads where a Service goes by that; empty: there is none.
+    std::string name_space;
+    std::string pod_name;
 };
 
 /// What the role works with; all of it must outlive the role.

@@ -20,7 +20,7 @@ GangAsk gang_of(const FitQuestion& question, std::vector<GpuPod> pods) {
 }  // namespace
 
 FitAnswer PlacementWork::answer_to(const FitQuestion& question) {
-    const auto decision = books_.what_if_gang(gang_of(question, question.pods));
+    const auto decision = books_->what_if_gang(gang_of(question, question.pods));
     FitAnswer answer{.kind = decision.kind, .why = decision.why};
     if (decision.kind != Kind::kPlaced) return answer;
     std::set<std::string> nodes;
@@ -32,7 +32,7 @@ FitAnswer PlacementWork::answer_to(const FitQuestion& question) {
     std::vector<GpuPod> all = question.promised;
     all.insert(all.end(), question.pods.begin(), question.pods.end());
     answer.beside_promised =
-        books_.what_if_gang(gang_of(question, std::move(all))).kind == Kind::kPlaced;
+        books_->what_if_gang(gang_of(question, std::move(all))).kind == Kind::kPlaced;
     return answer;
 }
 

@@ -156,18 +156,18 @@ std::vector<PlacementWork::Queued> PlacementWork::queue_of(const std::vector<Gan
 std::string PlacementWork::keep_for(const Queued& one) {
     if (one.alone != nullptr) {
         const GpuPod& pod = one.alone->pod;
-        if (books_.what_if(pod).kind == Decision::Kind::kWaits) return books_.keep_for(pod);
+        if (books_->what_if(pod).kind == Decision::Kind::kWaits) return books_->keep_for(pod);
         return kept_.contains(pod.uid) ? "as before" : "";  // until it has its place
     }
     const GangTurn& turn = *one.turn;
     // Some of its pods may have places that are kept for them: then it is tried again anyway.
     const bool has_places = std::any_of(turn.ask.begin(), turn.ask.end(), [&](const GpuPod* pod) {
-        return books_.is_assumed(pod->uid);
+        return books_->is_assumed(pod->uid);
     });
-    const auto ask = books_.ask_of(turn, turn.ask);
-    if (has_places || books_.what_if_gang(ask).kind != Decision::Kind::kWaits)
+    const auto ask = books_->ask_of(turn, turn.ask);
+    if (has_places || books_->what_if_gang(ask).kind != Decision::Kind::kWaits)
         return kept_.contains(turn.id) ? "as before" : "";
-    return join(books_.keep_for_gang(ask), ",");
+    return join(books_->keep_for_gang(ask), ",");
 }
 
 /// For the first of each resource that has waited long.
@@ -195,7 +195,7 @@ void PlacementWork::keep_nodes(const std::vector<Queued>& queue) {
         resources.insert(asks.devices.front().resource);
         kept.insert(holder);
     }
-    if (kept != kept_) books_.keep_only_for(kept);
+    if (kept != kept_) books_->keep_only_for(kept);
     kept_ = std::move(kept);
 }
 
@@ -213,10 +213,10 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
     if (waiting.not_before > now) return;
     // Only the pod that a node is kept for may get what others of its shape may not.
     const std::string uid = waiting.pod.uid;
-    const std::string shape = books_.shape(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
+    const std::string shape = books_->shape(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
     const auto known = failed.find(shape);
     waiting.pod.wish = moved_.wish_of(waiting.pod, world_.now());
-    const Decision decision = known != failed.end() ? known->second : books_.decide(waiting.pod);
+    const Decision decision = known != failed.end() ? known->second : books_->decide(waiting.pod);
     if (decision.kind == Decision::Kind::kWaits) {
         // One pod of each shape at a time: the others see what is left.
         const bool is_first = failed.emplace(shape, decision).second;
@@ -226,13 +226,14 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
             options_.release_after.count() > 0 && now - waiting.seen >= options_.release_after;
         if (!is_long) return;
     }
-    if (!release(waiting, decision, stop)) books_.forget(uid);
+    if (!release(waiting, decision, stop)) books_->forget(uid);
 }
 
 /// False: they have no place now.
 bool PlacementWork::place_together(const GangTurn& turn, const std::vector<const GpuPod*>& pods,
                                    const std::stop_token& stop) {
-    const auto decision = books_.decide_gang(books_.ask_of(turn, pods));
+    const auto ask = books_->ask_of(turn, pods);
+    const auto decision = books_->decide_gang(ask);
     if (decision.kind == Decision::Kind::kWaits || decision.kind == Decision::Kind::kNever) {
         say_why(turn, decision.why);
         return false;
@@ -257,7 +258,7 @@ bool PlacementWork::place_together(const GangTurn& turn, const std::vector<const
 void PlacementWork::place_gang(const GangTurn& turn, const std::stop_token& stop) {
     const auto now = Steady::now();
     if (turn.ask.empty()) {
-        for (const GpuPod* const pod : turn.waiting) books_.forget(pod->uid);
+        for (const GpuPod* const pod : turn.waiting) books_->forget(pod->uid);
         return say_why(turn, turn.why);
     }
     for (const GpuPod* const pod : turn.ask) {
@@ -288,7 +289,7 @@ void PlacementWork::undo_half_placed(const std::vector<GangTurn>& turns,
         const auto tended = released_.undo(turn, stop);
         if (tended.remade > 0) counters_.add_undone_gang();
         for (unsigned i = 0; i < tended.remade; ++i) counters_.add_remade();
-        for (const std::string& uid : tended.stuck) books_.forget(uid);
+        for (const std::string& uid : tended.stuck) books_->forget(uid);
     }
     half_placed_ = std::move(half_placed);
 }
@@ -339,7 +340,7 @@ void PlacementWork::gauge_gangs(const std::vector<GangTurn>& turns) {
 void PlacementWork::tend_released(const std::stop_token& stop) {
     const auto tended = released_.tend(stop);
     for (unsigned i = 0; i < tended.remade; ++i) counters_.add_remade();
-    for (const std::string& uid : tended.stuck) books_.forget(uid);
+    for (const std::string& uid : tended.stuck) books_->forget(uid);
 }
 
 void PlacementWork::gauge() {
@@ -350,7 +351,7 @@ void PlacementWork::gauge() {
         if (created) oldest = std::max(oldest, std::chrono::floor<seconds>(now - *created));
     }
     counters_.set_gated(waiting_.size(), oldest);
-    counters_.set_overbooked(books_.overbooked());
+    counters_.set_overbooked(books_->overbooked());
 }
 
 }  // namespace aliquot::controller

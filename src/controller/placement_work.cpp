@@ -20,6 +20,12 @@ constexpr seconds kIdle{60};
 constexpr milliseconds kGlance{1'000};  // while pods wait or are on their way
 constexpr seconds kLetGo{60};           // until the watch surely shows what we wrote
 
+void raise(std::atomic<std::uint64_t>& number, std::uint64_t least) {
+    std::uint64_t now = number.load();
+    while (now < least && !number.compare_exchange_weak(now, least)) {
+    }
+}
+
 }  // namespace
 
 // ---- news -----------------------------------------------------------------------------------------
@@ -30,25 +36,25 @@ void PlacementWork::take_node(const kube_client::ObjectKey& key) {
         object ? k8s::parse_node(object->json) : Result<k8s::Node>(Error{ErrorCode::kNotFound, ""});
     auto served = node ? scheduling::read_served_node(*node) : std::nullopt;
     if (!served) {
-        if (served_nodes_.erase(key.name) > 0) books_.remove_node(key.name);
+        if (served_nodes_.erase(key.name) > 0) books_->remove_node(key.name);
         if (node)
-            books_.set_labels(key.name, scheduling::topology_of(node->labels));
+            books_->set_labels(key.name, scheduling::topology_of(node->labels));
         else
-            books_.remove_labels(key.name);
+            books_->remove_labels(key.name);
         return;
     }
     const auto known = served_nodes_.find(key.name);
     const bool same = known != served_nodes_.end() && known->second.granted == served->granted;
     const std::size_t holders = served->granted.size();
     served_nodes_[key.name] = *served;
-    books_.set_node(*std::move(served));
+    books_->set_node(*std::move(served));
     if (!same) log::debug("placement.told", {{"node", key.name}, {"holders", holders}});
 }
 
 void PlacementWork::drop_pod(const kube_client::ObjectKey& key) {
     const auto uid = uids_.find(key);
     if (uid == uids_.end()) return;
-    books_.remove_pod(uid->second);
+    books_->remove_pod(uid->second);
     gangs_.remove_pod(uid->second);
     waiting_.erase(uid->second);
     released_.erase(uid->second);
@@ -82,14 +88,14 @@ void PlacementWork::take_pod(const kube_client::ObjectKey& key) {
     const bool on_its_way = pod->node.empty() && !pod->is_gated && !pod->is_over;
     if (on_its_way && !pod->plan.empty()) {
         if (const auto plan = scheduling::parse_plan(pod->plan)) {
-            generation_ = std::max(generation_, plan->generation);
-            if (!released_.contains(pod->uid)) books_.adopt(*pod, plan->targets);
+            raise(generation_, plan->generation);
+            if (!released_.contains(pod->uid)) books_->adopt(*pod, plan->targets);
             released_.set(*pod);
         }
     } else {
         released_.erase(pod->uid);
     }
-    books_.set_pod(*pod);
+    books_->set_pod(*pod);
 }
 
 /// What the claims of waiting pods mean now.
@@ -109,13 +115,21 @@ void PlacementWork::look_at_volumes() {
 void PlacementWork::take_news() {
     std::set<kube_client::ObjectKey> nodes;
     std::set<kube_client::ObjectKey> pods;
+    std::uint64_t noted = 0;
     {
         const std::scoped_lock lock(mutex_);
         nodes.swap(changed_nodes_);
         pods.swap(changed_pods_);
+        noted = noted_;
     }
     for (const auto& key : nodes) take_node(key);
     for (const auto& key : pods) take_pod(key);
+    has_read_all_ = true;
+    {
+        const std::scoped_lock lock(mutex_);
+        taken_ = noted;
+    }
+    changed_.notify_all();
     if (nodes.empty()) return;
     std::set<std::string, std::less<>> served;
     for (const auto& [name, node] : served_nodes_) {
@@ -127,8 +141,15 @@ void PlacementWork::take_news() {
     served_.swap(served);
 }
 
+bool PlacementWork::catch_up(milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t noted = noted_;
+    return changed_.wait_for(lock, patience, [&] { return taken_ >= noted; });
+}
+
 void PlacementWork::run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
+        tell_who_leads(stop);
         if (is_synced()) {
             take_news();
             if (world_.elector.leads()) {
@@ -136,10 +157,12 @@ void PlacementWork::run(const std::stop_token& stop) {
                 place(stop);
                 tend_released(stop);
             }
+            tend_seats();
             gauge();
             answer_questions();
         }
-        const bool soon = !is_synced() || !waiting_.empty() || !released_.empty();
+        const bool soon = !is_synced() || !waiting_.empty() || !released_.empty() ||
+                          bindings_.has_seated() || told_to_lead_ != world_.elector.leads();
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, stop, soon ? kGlance : milliseconds(kIdle), [this] {
             return look_ || !changed_nodes_.empty() || !changed_pods_.empty();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -8,16 +9,18 @@
 #include <set>
 #include <thread>
 
+#include "controller/binding_reviews.h"
+#include "controller/extender.h"
 #include "controller/fit_question.h"
 #include "controller/placement_counters.h"
 #include "controller/placement_informers.h"
 #include "controller/placement_options.h"
 #include "controller/preemptor.h"
 #include "controller/released_pods.h"
+#include "controller/shared_books.h"
 #include "controller/volume_watch.h"
 #include "kube_client/event_recorder.h"
 #include "kube_client/informer.h"
-#include "scheduling/books.h"
 #include "scheduling/gang_objects.h"
 #include "scheduling/gangs.h"
 #include "scheduling/moved_pods.h"
@@ -31,6 +34,12 @@ public:
         : world_(std::move(dependencies)),
           options_(options),
           books_({.targets = options.targets}),
+          bindings_({.books = books_,
+                     .may_answer = [this] { return world_.elector.leads() && has_read_all_; },
+                     .catch_up = [this](milliseconds patience) { return catch_up(patience); },
+                     .next_generation = [this] { return ++generation_; }}),
+          extender_({.books = books_, .is_synced = [this] { return has_read_all_.load(); }},
+                    options.extender.client_names),
           gangs_(scheduling::gang_objects(world_.api)),
           events_(world_.api,
                   {.controller = "aliquot.dev/controller", .instance = "aliquot-controller"}),
@@ -41,7 +50,10 @@ public:
           nodes_(world_.api, kube_client::resources::nodes(), nodes_of_cluster(),
                  [this](const auto& key, const auto&, const auto&) { note(changed_nodes_, key); }),
           pods_(world_.api, kube_client::resources::pods(), pods_of_cluster(),
-                [this](const auto& key, const auto&, const auto&) { note(changed_pods_, key); }) {}
+                [this](const auto& key, const auto&, const auto& now) {
+                    if (options_.strict) bindings_.note(key, now);
+                    note(changed_pods_, key);
+                }) {}
 
     void start() {
         nodes_.start();
@@ -61,7 +73,12 @@ public:
         const std::scoped_lock lock(mutex_);
         return served_.contains(resource);
     }
-    [[nodiscard]] std::string metrics() const { return counters_.text(); }
+    [[nodiscard]] std::string metrics() const {
+        return counters_.text() + (options_.strict ? bindings_.metrics() : "") +
+               (options_.extender.is_on() ? extender_.metrics() : "");
+    }
+    BindingReviews& bindings() { return bindings_; }
+    Extender& extender() { return extender_; }
     /// Answered with the next look, by the thread.
     std::future<FitAnswer> ask(FitQuestion question) {
         std::promise<FitAnswer> promise;
@@ -80,6 +97,7 @@ private:
     using GangTurn = scheduling::GangTurn;
     using GpuPod = scheduling::GpuPod;
     using Steady = std::chrono::steady_clock;
+    using milliseconds = std::chrono::milliseconds;
 
     /// A gated pod.
     struct Waiting {
@@ -100,11 +118,14 @@ private:
         {
             const std::scoped_lock lock(mutex_);
             changed.insert(key);
+            ++noted_;
         }
         changed_.notify_all();
     }
     void run(const std::stop_token& stop);
     void take_news();
+    /// Waits until the books know all that has been told so far; false: not in time.
+    bool catch_up(milliseconds patience);
     void take_node(const kube_client::ObjectKey& key);
     void take_pod(const kube_client::ObjectKey& key);
     void look_at_volumes();
@@ -126,6 +147,8 @@ private:
     void say_why(Waiting& waiting, const std::string& why);
     void say_why(const GangTurn& turn, const std::string& why);
     void tend_released(const std::stop_token& stop);
+    void tend_seats();
+    void tell_who_leads(const std::stop_token& stop);
     [[nodiscard]] std::map<std::string, std::string> hostnames(const Decision& decision) const;
     void gauge_gangs(const std::vector<GangTurn>& turns);
     void gauge();
@@ -142,15 +165,23 @@ private:
     std::set<kube_client::ObjectKey> changed_pods_;
     std::set<std::string, std::less<>> served_;
     std::vector<std::pair<FitQuestion, std::promise<FitAnswer>>> questions_;
+    std::uint64_t noted_ = 0;  // pieces of news
+    std::uint64_t taken_ = 0;  // of them, those that the books know
     bool look_ = true;
 
+    SharedBooks books_;
+    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<bool> has_read_all_{false};  // the books know the cluster
+    BindingReviews bindings_;
+    Extender extender_;
+
     // Of the thread.
-    scheduling::Books books_;
     std::map<std::string, scheduling::ServedNode> served_nodes_;
     std::map<kube_client::ObjectKey, std::string> uids_;
     std::map<std::string, Waiting> waiting_;            // by uid
     std::map<std::string, Steady::time_point> let_go_;  // by uid, until the watch shows it
-    std::uint64_t generation_ = 0;
+    std::optional<bool> told_to_lead_;  // what the label of this pod says; empty: not known
+    Steady::time_point tell_not_before_;
     std::set<std::string> kept_;  // holders that nodes are kept for
     scheduling::MovedPods moved_;
     scheduling::Gangs gangs_;

@@ -16,6 +16,10 @@ bool PodPlacement::serves(const std::string& resource) const { return work_->ser
 std::future<FitAnswer> PodPlacement::ask(FitQuestion question) {
     return work_->ask(std::move(question));
 }
+admission::Review PodPlacement::review_binding(std::string_view body) {
+    return work_->bindings().review(body);
+}
+Extender& PodPlacement::extender() { return work_->extender(); }
 std::string PodPlacement::metrics() const { return work_->metrics(); }
 
 }  // namespace aliquot::controller

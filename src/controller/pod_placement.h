@@ -3,7 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "admission/review.h"
+#include "controller/extender.h"
 #include "controller/fit_question.h"
 #include "controller/placement_options.h"
 
@@ -32,6 +35,10 @@ public:
     [[nodiscard]] bool serves(const std::string& resource) const;
     /// Whether pods that do not exist yet would have places now; books nothing.
     std::future<FitAnswer> ask(FitQuestion question);
+    /// Answers an AdmissionReview of pods/binding; BindingReviews.
+    admission::Review review_binding(std::string_view body);
+    /// What kube-scheduler may ask; lives as long as this.
+    Extender& extender();
     /// Prometheus text.
     [[nodiscard]] std::string metrics() const;
 

@@ -151,18 +151,18 @@ bool Preemptor::evict_all(const scheduling::Preemption& found, const scheduling:
 }
 
 std::optional<scheduling::Preemption> Preemptor::search(const scheduling::GpuPod& pod,
-                                                        const scheduling::Books& books) {
+                                                        SharedBooks& books) {
     std::erase_if(searched_,
                   [now = world_.monotonic()](const auto& one) { return one.second < now; });
     if (spent_ > kMostSearch || searched_.contains(pod.uid)) return std::nullopt;
     const auto begin = Steady::now();
-    auto found = books.preemption_for(pod, rules_for(pod));
+    auto found = books->preemption_for(pod, rules_for(pod));
     spent_ += Steady::now() - begin;
     if (!found) searched_[pod.uid] = world_.monotonic() + kBetweenSearches;
     return found;
 }
 
-Preemptor::Outcome Preemptor::make_room(const scheduling::GpuPod& pod, scheduling::Books& books,
+Preemptor::Outcome Preemptor::make_room(const scheduling::GpuPod& pod, SharedBooks& books,
                                         const std::stop_token& stop) {
     Outcome outcome;
     if (!seekers_.contains(pod.uid) && are_too_many()) return outcome;
@@ -188,7 +188,7 @@ Preemptor::Outcome Preemptor::make_room(const scheduling::GpuPod& pod, schedulin
         outcome.words = std::to_string(count) + " of lower priority " +
                         (count == 1 ? "leaves " : "leave ") + found->node + " for it";
     }
-    books.keep_node(pod, found->node);
+    books->keep_node(pod, found->node);
     outcome.keeps_node = true;
     return outcome;
 }

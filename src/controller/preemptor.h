@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "controller/placement_options.h"
+#include "controller/shared_books.h"
 #include "kube_client/event_recorder.h"
-#include "scheduling/books.h"
 
 namespace aliquot::controller {
 
@@ -35,7 +35,7 @@ public:
     void begin_look() { spent_ = {}; }
     /// As the leader, of a pod that waits. Nothing is done when those before it took the time of this look, nor for a
     /// while after nobody was found. The node is kept for it in the books while its victims leave.
-    Outcome make_room(const scheduling::GpuPod& pod, scheduling::Books& books,
+    Outcome make_room(const scheduling::GpuPod& pod, SharedBooks& books,
                       const std::stop_token& stop);
     /// The pods (uids) that a node is kept for; those that wait no more are forgotten.
     std::set<std::string> holders(const std::function<bool(const std::string& uid)>& waits);
@@ -62,8 +62,7 @@ private:
     bool evict_all(const scheduling::Preemption& found, const scheduling::GpuPod& pod,
                    Outcome& outcome, const std::stop_token& stop);
     [[nodiscard]] bool are_too_many() const;
-    std::optional<scheduling::Preemption> search(const scheduling::GpuPod& pod,
-                                                 const scheduling::Books& books);
+    std::optional<scheduling::Preemption> search(const scheduling::GpuPod& pod, SharedBooks& books);
     bool evict(const scheduling::GpuPod& victim, const scheduling::GpuPod& pod, Outcome& outcome,
                bool dry_run, const std::stop_token& stop);
     [[nodiscard]] scheduling::PreemptionRules rules_for(const scheduling::GpuPod& pod);

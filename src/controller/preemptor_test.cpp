@@ -28,7 +28,7 @@ protected:
         elector_.step({});
         ASSERT_TRUE(elector_.leads());
         options_.preemption_least_run = std::chrono::seconds{0};
-        books_.set_node(node("n", "GPU-0", "GPU-1"));
+        books_->set_node(node("n", "GPU-0", "GPU-1"));
     }
     static scheduling::ServedNode node(const std::string& name, const std::string& first,
                                        const std::string& second) {
@@ -61,7 +61,7 @@ protected:
         GpuPod made = pod(name, count, priority);
         made.node = node;
         made.bound_at = "2026-01-01T00:00:00Z";
-        books_.set_pod(made);
+        books_->set_pod(made);
     }
     void add_budget(unsigned allowed) {
         api_.put(
@@ -84,7 +84,7 @@ protected:
                           .monotonic = [this] { return time_; }},
                          events_,
                          options_};
-    scheduling::Books books_;
+    SharedBooks books_{scheduling::Books::Options{}};
     GpuPod big_ = pod("big", 2, 10);
     std::vector<std::string> asked_;
     std::string refused_;
@@ -148,8 +148,8 @@ TEST_F(PreemptorTest, DoesNotGoOnEvictingWhenOthersTakeTheRoomEachTime) {
             EXPECT_THAT(outcome.words, HasSubstr("3 times within 10 minutes"));
             continue;
         }
-        books_.remove_pod("uid-x" + suffix);
-        books_.remove_pod("uid-y" + suffix);
+        books_->remove_pod("uid-x" + suffix);
+        books_->remove_pod("uid-y" + suffix);
     }
     time_ += std::chrono::minutes{10};
     EXPECT_EQ(make_room().evicted, 2U) << "later anew";
@@ -159,7 +159,7 @@ TEST_F(PreemptorTest, LooksAgainTenSecondsAfterItFoundNobody) {
     hold("x");
     hold("y", "n", 1, 10);
     EXPECT_EQ(make_room().evicted, 0U) << "the other GPU is held by one of its own priority";
-    books_.remove_pod("uid-y");
+    books_->remove_pod("uid-y");
     hold("y");
     EXPECT_EQ(make_room().evicted, 0U);
     time_ += std::chrono::seconds{11};
@@ -167,14 +167,14 @@ TEST_F(PreemptorTest, LooksAgainTenSecondsAfterItFoundNobody) {
 }
 
 TEST_F(PreemptorTest, GivesUpThoseWhoDoNotLeaveInTimeAndTakesOthers) {
-    books_.set_node(node("o", "GPU-2", "GPU-3"));
+    books_->set_node(node("o", "GPU-2", "GPU-3"));
     hold("x");
     hold("y");
     hold("z", "o", 2, 5);
     const auto look = [&] {
         asked_.clear();
         const auto outcome = make_room();
-        books_.keep_only_for(preemptor_.holders([](const std::string&) { return true; }));
+        books_->keep_only_for(preemptor_.holders([](const std::string&) { return true; }));
         return outcome.words;
     };
     EXPECT_EQ(look(), "1 of lower priority leaves o for it") << "fewer before lower";

@@ -43,4 +43,11 @@ http::Response Webhook::respond_gate(const http::Request& request) const {
     });
 }
 
+http::Response Webhook::respond_binding(const http::Request& request) const {
+    return answer(request, [&](std::string_view body) {
+        return dependencies_.binding ? dependencies_.binding(body)
+                                     : admission::review_binding(body, {});
+    });
+}
+
 }  // namespace aliquot::controller

@@ -17,7 +17,7 @@ namespace fleet = sim::fleet;
 namespace resources = kube_client::resources;
 
 constexpr char kConfig[] =
-    "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: nvidia.com/gpu, rename: "
+    "version: v1\nsharing:\n  SHARING:\n    resources:\n    - {name: nvidia.com/gpu, rename: "
     "nvidia.com/gpu.shared, replicas: 4}\n";
 constexpr unsigned kNodesOfAKind = 3;
 
@@ -54,7 +54,9 @@ void FleetWorld::SetUp() {
             {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space}}}};
         ASSERT_TRUE(api().create(resources::namespaces(), "", object.dump()));
     }
-    const auto read = sharing::read_config("config", kConfig, sharing::Compatibility::kStrict);
+    std::string config = kConfig;
+    config.replace(config.find("SHARING"), 7, sharing_);
+    const auto read = sharing::read_config("config", config, sharing::Compatibility::kStrict);
     ASSERT_TRUE(read.config);
     kubelets_ = std::make_unique<fleet::Kubelets>(
         api(), fleet::KubeletOptions{.heartbeat = 0ms, .evict_after = 0ms});
@@ -88,10 +90,11 @@ void FleetWorld::start_scheduler() {
 }
 
 void FleetWorld::start_controller(std::size_t index) {
+    std::vector<std::string> words{"--placement", "--placement-unfit-patience", "1s",
+                                   "--placement-keep-after", "0s"};
+    words.insert(words.end(), more_words_.begin(), more_words_.end());
     controllers_[index] = std::make_unique<contract::ControllerProcess>(
-        server_->kubeconfig_file(), "aliquot-system", "none",
-        std::vector<std::string>{"--placement", "--placement-unfit-patience", "1s",
-                                 "--placement-keep-after", "0s"});
+        server_->kubeconfig_file(), "aliquot-system", configuration_, words);
 }
 
 // ---- who makes pods -------------------------------------------------------------------------------
@@ -134,6 +137,7 @@ void FleetWorld::tend_owners() {
                                                            {"name", name},
                                                            {"uid", uid_of(name)},
                                                            {"controller", true}}});
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = owner.cpu;
         if (owner.gated)
             pod["spec"]["schedulingGates"] = Json::array({{{"name", "aliquot.dev/placement"}}});
         if (!owner.node.empty()) pod["spec"]["nodeName"] = owner.node;

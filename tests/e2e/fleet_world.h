@@ -44,6 +44,7 @@ protected:
         unsigned count = 0;
         bool gated = true;
         std::string node;  // spec.nodeName by hand; empty: scheduled
+        std::string cpu = "0";
         unsigned made = 0;
         std::string pod;  // the last that was made
     };
@@ -77,6 +78,11 @@ protected:
     testing::AssertionResult settles(std::chrono::seconds patience);
     /// As many pods of one unit as units are free all get to run, and one more does not.
     void expect_exact_books(const std::string& resource);
+
+    // Before SetUp().
+    std::string sharing_ = "timeSlicing";  // of the nodes with shares; or mps
+    std::string configuration_ = "none";   // of webhooks, that the controllers keep
+    std::vector<std::string> more_words_;  // of the controllers' command line
 
     const os::TemporaryDirectory directory_;
     std::unique_ptr<sim::ApiServer> server_;

@@ -178,6 +178,8 @@ std::vector<Pair> pairs() {
     much.webhook_client_ca = "webhook-clients";
     much.webhook_client_names = {"apiserver", "other"};
     much.placement = much.placement_preemption = much.pools = much.jobs = true;
+    much.placement_strict = true;
+    much.placement_extender_ca = "kube-root-ca.crt";
     all.push_back(
         {.name = "much",
          .values = much,
@@ -193,9 +195,16 @@ std::vector<Pair> pairs() {
                  "metrics.serviceMonitor=true,metrics.prometheusRule=true",
                  "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
                  "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
-                 "placement=true,placementPreemption=true,pools=true,jobs=true"}});
+                 "placement=true,placementPreemption=true,pools=true,jobs=true",
+                 "placementStrict=true,placementExtenderCA=kube-root-ca.crt"}});
     all.push_back({.name = "claims", .values = {.dra = "auto"}, .set = {"dra=auto"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
+    all.push_back({.name = "strict",
+                   .values = {.placement = true, .placement_strict = true},
+                   .set = {"placement=true,placementStrict=true"}});
+    all.push_back({.name = "extender",
+                   .values = {.placement = true, .placement_extender_ca = "clients"},
+                   .set = {"placement=true,placementExtenderCA=clients"}});
     all.push_back({.name = "pools", .values = {.pools = true}, .set = {"pools=true"}});
     all.push_back({.name = "jobs over HTTP",
                    .values = {.jobs_api = "jobs-tls"},

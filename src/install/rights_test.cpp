@@ -22,6 +22,8 @@ Values all_options() {
             .dra = "auto",
             .placement = true,
             .placement_preemption = true,
+            .placement_strict = true,
+            .placement_extender_ca = "kube-root-ca.crt",
             .pools = true,
             .jobs = true,
             .jobs_api = "jobs-tls",

@@ -76,6 +76,10 @@ Result<Done> check_words(const Values& values) {
         return wrong("cost store", "without the webhook", "both, or neither");
     if (values.placement_preemption && !values.placement)
         return wrong("placement preemption", "without placement", "both, or neither");
+    if (values.placement_strict && !values.placement)
+        return wrong("strict placement", "without placement", "both, or neither");
+    if (!values.placement_extender_ca.empty() && !values.placement)
+        return wrong("placement extender", "without placement", "both, or neither");
     for (const auto& done :
          {check_one_of("image pull policy", values.pull_policy,
                        {"Always", "IfNotPresent", "Never"}),
@@ -202,6 +206,9 @@ Result<Done> check_config(const Values& values) {
         return wrong("ConfigMap of the webhook's client authority", values.webhook_client_ca,
                      "a ConfigMap's name");
     }
+    const std::string& extender_ca = values.placement_extender_ca;
+    if (!extender_ca.empty() && !k8s::is_label_value(extender_ca))
+        return wrong("ConfigMap of kube-scheduler's authority", extender_ca, "a ConfigMap's name");
     for (const std::string& one : values.webhook_client_names) {
         if (values.webhook_client_ca.empty() || one.empty() ||
             one.find_first_of("\n\r\t\"\\,") != std::string::npos) {

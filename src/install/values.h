@@ -65,8 +65,12 @@ struct Values {
     bool placement =
         false;  // node and GPU of pods in namespaces that ask for it; needs the webhook
     bool placement_preemption = false;  // evict pods of a lower priority; needs placement
-    bool pools = false;                 // Pools of GPU nodes are tended; needs the webhook
-    bool jobs = false;                  // GPU jobs beside Kueue; needs the webhook
+    bool placement_strict = false;      // GPUs at binding; needs placement
+    std::string
+        placement_extender_ca;  // a ConfigMap with ca.crt: kube-scheduler may ask, who shows a
+                                // certificate of it; empty: it may not; needs placement
+    bool pools = false;         // Pools of GPU nodes are tended; needs the webhook
+    bool jobs = false;          // GPU jobs beside Kueue; needs the webhook
     std::string jobs_api;  // a TLS Secret: the HTTP API of jobs is served with it; empty: it is not
     std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
     std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none

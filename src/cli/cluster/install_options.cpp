@@ -119,6 +119,13 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
     command.add_flag("--placement-preemption", values.placement_preemption,
                      "Evict pods of a lower priority for one that has no place on any GPU; with "
                      "--placement");
+    command.add_flag("--placement-strict", values.placement_strict,
+                     "GPUs at binding, in namespaces labelled "
+                     "aliquot.dev/placement-strict=enabled; with --placement");
+    command.add_option("--placement-extender", values.placement_extender_ca,
+                       "Let a kube-scheduler ask that shows a certificate of the authority in "
+                       "ca.crt of this ConfigMap in aliquot-system; with --placement",
+                       "CONFIGMAP (kube-root-ca.crt)");
     command
         .add_flag("--pools", values.pools,
                   "Tend Pools of GPU nodes: see aliquot pool --help; their definition is made, too")

@@ -278,7 +278,7 @@ std::optional<std::vector<Target>> Planner::places_for(const ToClear& source) co
     for (const Mover* const one : source.pods) {
         const auto holder = bookings_.holder_of(one->uid);
         if (holder.pod == nullptr) return std::nullopt;  // it was moved
-        auto target = place_for(*holder.pod, source, used, all);
+        auto target = place_for(next_of(*holder.pod, bookings_), source, used, all);
         if (!target) return std::nullopt;
         targets.push_back(*std::move(target));
     }

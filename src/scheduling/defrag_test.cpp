@@ -134,6 +134,23 @@ TEST(Defrag, GoesOnlyWhereThePodMayGo) {
     EXPECT_THAT(told(world.plan()), IsEmpty()) << "it must not be beside it";
 }
 
+TEST(Defrag, LooksAtTheRulesThatTheOwnerWroteAndNotAtThoseOfThePlan) {
+    World world;
+    world.add(node("a", kMps, 1, 8));
+    world.add(node("b", kMps, 1, 8));
+    GpuPod one = pod("p", kMps, 2);
+    one.plan = R"({"v":1,"gen":1,"ask":[],"nodes":[{"node":"a","units":{}}]})";
+    one.where.node_name = "a";
+    one.where.has_terms = true;
+    one.where.terms = {{.labels = {}, .fields = {{.key = "metadata.name", .values = {"a"}}}}};
+    world.hold(one, "a", {{uuid("a", 0), 2}});
+    world.hold(pod("q", kMps, 4), "b", {{uuid("b", 0), 4}});
+    world.pods.back().movable = GpuPod::Movable::kNo;
+    EXPECT_EQ(world.plan().moves.size(), 1U);
+    world.pods.front().where.labels = {{"disk", "fast"}};
+    EXPECT_THAT(told(world.plan()), IsEmpty()) << "b has no such label";
+}
+
 TEST(Defrag, ComparesPodsOfOneGroupWithEachOther) {
     World world;
     world.add(node("a", kMps, 1, 8));

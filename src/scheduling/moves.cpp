@@ -7,9 +7,12 @@
 #include "scheduling/fit.h"
 #include "scheduling/neighbours.h"
 #include "scheduling/plan.h"
+#include "scheduling/release.h"
 
 namespace aliquot::scheduling {
 namespace {
+
+constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
 
 unsigned budgets_of(const GpuPod& pod, const MoveRules& rules) {
     return static_cast<unsigned>(
@@ -22,17 +25,11 @@ bool is_known(const Bookings& bookings, const GpuPod& pod) {
     return node != bookings.nodes().end() && node->second.granted.contains(pod.uid);
 }
 
-/// The pod that its owner makes in its place: another one, so that nothing that was granted to this one is its.
-GpuPod next_of(const GpuPod& pod) {
-    GpuPod next = pod;
-    next.uid += "/next";
-    return next;
-}
+std::string next_uid(const GpuPod& pod) { return pod.uid + "/next"; }
 
-bool may_be_beside(const GpuPod& pod, const ServedNode& node, const Bookings& bookings) {
-    const GpuPod next = next_of(pod);  // the pod itself is its neighbour
-    if (!Neighbours::matter(next, bookings)) return true;
-    return Neighbours(next, bookings).lets_in(node, {});
+/// The pod that goes is its neighbour like any other.
+bool may_be_beside(const GpuPod& next, const ServedNode& node, const Bookings& bookings) {
+    return !Neighbours::matter(next, bookings) || Neighbours(next, bookings).lets_in(node, {});
 }
 
 }  // namespace
@@ -55,6 +52,22 @@ std::string why_it_stays(const GpuPod& pod, const MoveRules& rules) {
     if (budgets_of(pod, rules) > 1)
         return "are under several PodDisruptionBudgets, which Kubernetes never lets go";
     return {};
+}
+
+GpuPod next_of(const GpuPod& pod, const Bookings& bookings) {
+    std::map<std::string, std::string> hostnames;
+    const auto plan = parse_plan(pod.plan);
+    for (const Target& target : plan ? plan->targets : std::vector<Target>()) {
+        const auto node = bookings.nodes().find(target.node);
+        if (node == bookings.nodes().end()) continue;
+        const auto label = node->second.labels.find(kHostnameLabel);
+        if (label != node->second.labels.end()) hostnames[target.node] = label->second;
+    }
+    GpuPod next = pod;
+    next.uid = next_uid(pod);
+    next.node.clear();
+    next.where = own_rules(pod, hostnames);
+    return next;
 }
 
 // ---- what is wholly free --------------------------------------------------------------------------
@@ -98,13 +111,13 @@ std::string Moves::budget_against(const GpuPod& pod) const {
     return {};
 }
 
-std::string Moves::keeps_from(const GpuPod& pod, const Target& to) const {
+std::string Moves::keeps_from(const GpuPod& next, const Target& to) const {
     const auto node = bookings_.nodes().find(to.node);
     if (node == bookings_.nodes().end()) return "no agent serves GPUs of " + to.node;
-    if (std::string why = keeps_off(pod, node->second); !why.empty()) return to.node + " " + why;
+    if (std::string why = keeps_off(next, node->second); !why.empty()) return to.node + " " + why;
     Room room = Room::now(node->second, bookings_.pools());
-    if (!room.take_these(pod, to.units)) return to.node + " has no room for it";
-    if (!may_be_beside(pod, node->second, bookings_))
+    if (!room.take_these(next, to.units)) return to.node + " has no room for it";
+    if (!may_be_beside(next, node->second, bookings_))
         return "other pods, or its topology spread, keep it off " + to.node;
     return {};
 }
@@ -118,8 +131,8 @@ std::string Moves::make(const std::string& uid, const Target& to) {
     if (std::string why = why_it_stays(pod, rules_); !why.empty()) return "such pods " + why;
     if (!is_known(bookings_, pod) || from.units.empty()) return "nobody tells what it holds";
     if (std::string why = budget_against(pod); !why.empty()) return why;
-    if (std::string why = keeps_from(pod, to); !why.empty()) return why;
-    GpuPod there = next_of(pod);
+    GpuPod there = next_of(pod, bookings_);
+    if (std::string why = keeps_from(there, to); !why.empty()) return why;
     there.node = to.node;
     there.plan = to_json(Plan{.generation = 1, .asked = pod.devices, .targets = {to}});
     const std::uint64_t before = bookings_.overbooked();
@@ -150,7 +163,7 @@ void Moves::take_back_to(std::size_t count) {
     while (made_.size() > count) {
         const GpuPod pod = std::move(made_.back().pod);
         made_.pop_back();
-        bookings_.remove_pod(next_of(pod).uid);
+        bookings_.remove_pod(next_uid(pod));
         bookings_.set_pod(pod);
     }
 }

@@ -23,6 +23,9 @@ struct MoveRules {
 /// Why the pod is not to be moved, of several such pods: "are of gangs". Empty: it may be, if a budget lets it.
 std::string why_it_stays(const GpuPod& pod, const MoveRules& rules);
 
+/// The pod that its owner makes in place of this one: another one, bound to no node, with the rules that its owner wrote.
+GpuPod next_of(const GpuPod& pod, const Bookings& bookings);
+
 /// What nobody holds anything of.
 struct WhollyFree {
     unsigned gpus = 0;
@@ -55,7 +58,7 @@ public:
     [[nodiscard]] const std::vector<PlannedMove>& made() const { return made_; }
 
 private:
-    [[nodiscard]] std::string keeps_from(const GpuPod& pod, const Target& to) const;
+    [[nodiscard]] std::string keeps_from(const GpuPod& next, const Target& to) const;
     [[nodiscard]] std::string budget_against(const GpuPod& pod) const;
 
     Bookings& bookings_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduling/release.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/json_text.h"
 #include "base/json_value.h"
@@ -13,13 +15,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kAffinity[] = "/spec/affinity";
 constexpr char kHostname[] = "kubernetes.io/hostname";
+constexpr char kNodeName[] = "metadata.name";
 
 Json operation(const char* op, const std::string& path, Json value) {
     return {{"op", op}, {"path", path}, {"value", std::move(value)}};
 }
 
 Json named_term(const std::string& node) {
-    return {{"matchFields", {{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}}}};
+    return {{"matchFields", {{{"key", kNodeName}, {"operator", "In"}, {"values", {node}}}}}};
 }
 
 /// Adds an item to the list `key` below `path`, which may not be there.
@@ -113,6 +116,41 @@ Result<std::string> release_patch(std::string_view pod_json, const Plan& plan,
     patch.push_back(operation("test", gate_path + "/name", admission::kPlacementGate));
     patch.push_back({{"op", "remove"}, {"path", gate_path}});
     return dumped(patch);
+}
+
+k8s::NodeSelector own_rules(const GpuPod& pod,
+                            const std::map<std::string, std::string>& hostnames) {
+    k8s::NodeSelector where = pod.where;
+    where.node_name.clear();
+    const auto plan = parse_plan(pod.plan);
+    if (!plan || !where.has_terms) return where;
+    std::set<std::string> nodes;
+    std::set<std::string> hosts;
+    for (const Target& target : plan->targets) {
+        nodes.insert(target.node);
+        const auto host = hostnames.find(target.node);
+        if (host != hostnames.end()) hosts.insert(host->second);
+    }
+    const auto is_last = [](const k8s::LabelSelector& all, const char* key,
+                            const std::set<std::string>& names) {
+        return !all.empty() && all.back().key == key &&
+               all.back().operation == k8s::Requirement::Operator::kIn &&
+               std::all_of(all.back().values.begin(), all.back().values.end(),
+                           [&](const std::string& one) { return names.contains(one); });
+    };
+    const bool all = std::all_of(where.terms.begin(), where.terms.end(), [&](const auto& term) {
+        return term.labels.empty() && term.fields.size() == 1 &&
+               is_last(term.fields, kNodeName, nodes);
+    });
+    if (all) return {.labels = where.labels};
+    for (k8s::NodeSelectorTerm& term : where.terms) {
+        if (is_last(term.fields, kNodeName, nodes)) {
+            term.fields.pop_back();
+        } else if (is_last(term.labels, kHostname, hosts)) {
+            term.labels.pop_back();
+        }
+    }
+    return where;
 }
 
 }  // namespace aliquot::scheduling

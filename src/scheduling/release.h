@@ -23,4 +23,8 @@ namespace aliquot::scheduling {
 Result<std::string> release_patch(std::string_view pod_json, const Plan& plan,
                                   const std::map<std::string, std::string>& hostnames);
 
+/// Where a pod may go as its owner wrote it: without the node that it has and what release_patch() added for its plan.
+/// What cannot be told from that (the labels of a planned node have changed) stays.
+k8s::NodeSelector own_rules(const GpuPod& pod, const std::map<std::string, std::string>& hostnames);
+
 }  // namespace aliquot::scheduling

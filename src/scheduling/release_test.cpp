@@ -102,5 +102,36 @@ TEST(Release, RefusesWhatIsNotGatedByUs) {
     EXPECT_FALSE(release_patch(R"({"spec":{"schedulingGates":[{"name":"other"}]}})", kPlan, {}));
 }
 
+TEST(Release, IsForgottenByThePodThatComesNext) {
+    const std::map<std::string, std::string> one_host{{"n1", "host-1"}};
+    for (const std::string affinity :
+         {"", R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+              {"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"Exists"}]},
+              {"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["x"]}]},
+              {"matchFields":[{"key":"metadata.name","operator":"NotIn","values":["n9"]}]}]}}})"}) {
+        for (const auto& hosts : {kHostnames, one_host}) {
+            Json object = pod(affinity);
+            object["metadata"]["uid"] = "u";
+            object["spec"]["nodeSelector"] = {{"disk", "fast"}};
+            const auto before = read_gpu_pod(object.dump());
+            Json after = released(object, kPlan, hosts);
+            after["spec"]["nodeName"] = "n2";
+            const auto bound = read_gpu_pod(after.dump());
+            ASSERT_TRUE(before && bound);
+            EXPECT_FALSE(bound->where.matches("other", {{"disk", "fast"}, {"zone", "a"}}));
+            const auto own = own_rules(*bound, hosts);
+            EXPECT_EQ(own.has_terms, before->where.has_terms);
+            EXPECT_EQ(own.labels, before->where.labels);
+            EXPECT_TRUE(own.matches("other", {{"disk", "fast"}, {"zone", "a"}}));
+            EXPECT_FALSE(own.matches("other", {{"zone", "a"}}));
+            ASSERT_EQ(own.terms.size(), before->where.terms.size());
+            for (std::size_t i = 0; i < own.terms.size(); ++i) {
+                EXPECT_EQ(own.terms[i].labels, before->where.terms[i].labels) << i;
+                EXPECT_EQ(own.terms[i].fields, before->where.terms[i].fields) << i;
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace aliquot::scheduling

@@ -26,9 +26,10 @@ protected:
         [[nodiscard]] Json json() const { return Json::parse(out, nullptr, false); }
     };
     /// Runs the program; who owns pods goes on making them meanwhile.
-    Said defrag(std::vector<std::string> words, bool tended = true) {
+    Said defrag(std::vector<std::string> words, bool tended = true,
+                const std::string& format = "json") {
         words.insert(words.begin(), {ALIQUOT_BIN_DIR "/aliquot", "placement", "defrag",
-                                     "--kubeconfig", server_->kubeconfig_file(), "-o", "json",
+                                     "--kubeconfig", server_->kubeconfig_file(), "-o", format,
                                      "--least-run", "0s", "--timeout", "60s"});
         const auto output = directory_.path() / ("out" + std::to_string(++runs_));
         const auto errors = directory_.path() / ("err" + std::to_string(runs_));
@@ -92,6 +93,10 @@ TEST_F(PlacementDefrag, WinsWhatItToldAndCountsItsMoves) {
     EXPECT_EQ(told["before"], (Json{{"gpus", 3 * 3 + 3 * 1}, {"nodes", 0}})) << told;
     EXPECT_EQ(told["after"]["nodes"], 4) << told;
     EXPECT_EQ(told["moves"].size(), 4U) << told;
+    const std::string table = defrag({"--plan"}, true, "table").out;
+    EXPECT_THAT(table, HasSubstr("now          12    0\nafter        14    4\n")) << table;
+    EXPECT_THAT(table, HasSubstr(told["moves"][0]["pod"].get<std::string>()));
+    EXPECT_THAT(table, HasSubstr("0 of 20 moves of an hour are made; at most 10 in one run.\n"));
     EXPECT_EQ(names_of_pods(), before) << "a plan moves nobody";
     EXPECT_EQ(lease(), "");
 

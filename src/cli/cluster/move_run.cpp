@@ -162,7 +162,9 @@ std::string MoveRun::wait_for(const PlannedMove& move, const std::vector<Owned>&
             const bool is_new = std::none_of(before.begin(), before.end(), [&](const Owned& old) {
                 return old.pod.uid == one.pod.uid;
             });
-            if (is_new && one.pod.devices == move.pod.devices && !one.pod.is_over) next = &one;
+            if (!is_new || one.pod.is_over || one.pod.devices != move.pod.devices) continue;
+            // Its owner may make others at the same time.
+            if (next == nullptr || planned_place(one.pod) == move.to) next = &one;
         }
         if (next == nullptr) continue;
         const GpuPod& pod = next->pod;

@@ -57,7 +57,9 @@ void print_defrag(Context& context, const DefragOptions& words, const Told& told
     print_rows(context.out, totals);
     context.out << '\n';
     if (plan.moves.empty()) {
-        context.out << "No move opens a GPU or a node.\n";
+        context.out << (told.moved < words.limits.per_hour
+                            ? "No move opens a GPU or a node.\n"
+                            : "As many pods were moved as may be within an hour.\n");
     } else {
         std::vector<Row> rows{{"", "POD", "ASKS", "FROM", "TO", "OPENS"}};
         for (const PlannedMove& one : plan.moves) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels and taints of nodes, and whom they mislead.
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "catalog/gpu_models.h"
@@ -10,28 +11,36 @@
 namespace aliquot::doctor {
 namespace {
 
+std::vector<const Object*> waiting_for_gpus(const Facts& facts) {
+    std::vector<const Object*> pods;
+    for (const Object& pod : facts.cluster.all("Pod")) {
+        if (phase_of(pod) == "Pending" && !gpu_requests(pod).empty()) pods.push_back(&pod);
+    }
+    return pods;
+}
+
 Verdict judge_taint_values(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);
+    const auto waiting = waiting_for_gpus(facts);
     for (const Object* const node : nodes) {
         for (const Value& taint : items_at(node->body, {"spec", "taints"})) {
             const std::string key = text_at(taint, {"key"});
             const std::string value = text_at(taint, {"value"});
             const bool gpu = key.contains("gpu") || key.contains("nvidia");
             if (!gpu || text_at(taint, {"effect"}) == "PreferNoSchedule") continue;
-            for (const Object& pod : facts.cluster.all("Pod")) {
-                if (gpu_requests(pod).empty() || phase_of(pod) != "Pending") continue;
-                for (const Value& one : items_at(pod.body, {"spec", "tolerations"})) {
+            for (const Object* const pod : waiting) {
+                for (const Value& one : items_at(pod->body, {"spec", "tolerations"})) {
                     const std::string own = text_at(one, {"value"});
                     const bool exists = text_at(one, {"operator"}) == "Exists";
                     if (text_at(one, {"key"}) != key || exists || own == value) continue;
                     auto verdict =
                         failed(concat({"Taint ", key, " of node ", node->name, " has the value `",
-                                       value, "`, pod ", pod.id(), " tolerates `", own, "`."}));
+                                       value, "`, pod ", pod->id(), " tolerates `", own, "`."}));
                     verdict.because(
                         Location{node->path, taint.mark.line, concat({key, "=", value})},
                         concat({key, "=", own}));
-                    verdict.because(Location{pod.path, one.mark.line, "value: " + own}, value);
+                    verdict.because(Location{pod->path, one.mark.line, "value: " + own}, value);
                     verdict.edit("tolerations: [{key: " + key + ", operator: Exists}]",
                                  Risk::kRestartPods);
                     return verdict;

@@ -166,7 +166,8 @@ Facts facts_of(Tree tree, const Target& target) {
         const Object* const pod = facts.cluster.find("Pod", space, name);
         if (pod != nullptr) {
             narrow_to_pod(facts, *pod);
-        } else if (facts.cluster.asked("Pod")) {
+        } else if (std::ranges::any_of(facts.cluster.said,
+                                       [&](const Said& said) { return said.pod == target.name; })) {
             narrow_to_pod(facts, {.kind = "Pod", .name = name, .space = space});
         }
     }

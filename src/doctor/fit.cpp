@@ -167,8 +167,7 @@ bool NodeFit::lets_in() const {
     return !misses(Miss::kTaint) && !misses(Miss::kLabel) && !misses(Miss::kNotReady);
 }
 
-std::vector<const Object*> meant_nodes(const Facts& facts, const Object& pod) {
-    const auto nodes = fit(facts, pod);
+std::vector<const Object*> meant_nodes(const std::vector<NodeFit>& nodes, const Object& pod) {
     const k8s::Pod read = k8s::read_pod(pod.body);
     std::vector<const Object*> meant;
     for (const NodeFit& one : nodes) {

@@ -38,8 +38,8 @@ struct NodeFit {
 std::vector<NodeFit> fit(const Facts& facts, const Object& pod);
 
 /// Where no node that lets the pod in offers its GPUs: the GPU nodes that let it in and that it was meant
-/// for, by a label that it asks for or a taint that it tolerates. Else none.
-std::vector<const Object*> meant_nodes(const Facts& facts, const Object& pod);
+/// for, by a label that it asks for or a taint that it tolerates. Else none. `nodes`: of fit().
+std::vector<const Object*> meant_nodes(const std::vector<NodeFit>& nodes, const Object& pod);
 
 /// The cause why a pod is Pending, as the id of the SCH check that tells it, with its verdict; empty
 /// id: none found.

@@ -21,9 +21,9 @@ std::set<std::string> nodes_for(const Facts& facts, const Object& pod) {
     if (pod.body.entries.empty()) return {};  // it is gone: what is left is what was said of it
     if (const std::string node = node_of(pod); !node.empty()) return {node};
     std::set<std::string> names;
-    for (const Object* const node : meant_nodes(facts, pod)) names.insert(node->name);
-    if (!names.empty()) return names;
     const auto nodes = fit(facts, pod);
+    for (const Object* const node : meant_nodes(nodes, pod)) names.insert(node->name);
+    if (!names.empty()) return names;
     for (bool NodeFit::*const has : {&NodeFit::offers_gpus, &NodeFit::has_gpus}) {
         unsigned nearest = ~0U;
         for (const NodeFit& one : nodes) {

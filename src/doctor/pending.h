@@ -4,10 +4,11 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doctor/fit.h"
 
-/// The causes why a pod is Pending, each by itself: empty id where it is none.
+/// The causes why a pod is Pending, each by itself: empty id where it is none. `nodes`: of fit().
 namespace aliquot::doctor {
 
 /// "Pod NS/NAME: MESSAGE", failed.
@@ -24,8 +25,9 @@ PendingCause why_claim_of_volume(const Facts& facts, const Object& pod);
 PendingCause why_refused_by_rule(const Facts& facts, const Object& pod);
 /// No node that could take it offers what it asks for (SCH002, SCH003, SCH015); the node's own check where
 /// a node should offer it.
-PendingCause why_unknown_name(const Facts& facts, const Object& pod);
+PendingCause why_unknown_name(const Facts& facts, const Object& pod,
+                              const std::vector<NodeFit>& nodes);
 /// More GPUs than a node has (SCH005); the node's own check where some are ill.
-PendingCause why_too_many(const Facts& facts, const Object& pod);
+PendingCause why_too_many(const Object& pod, const std::vector<NodeFit>& nodes);
 
 }  // namespace aliquot::doctor

@@ -20,13 +20,11 @@ double amount_of(const Object& node, std::string_view list, std::string_view nam
 }
 
 /// The nodes that the pod was meant for, where those fail it; else all.
-std::vector<const Object*> nodes_in_question(const Facts& facts, const Object& pod) {
-    auto nodes = meant_nodes(facts, pod);
-    if (!nodes.empty()) return nodes;
-    const auto& all =
-        facts.cluster.every_node.empty() ? facts.cluster.all("Node") : facts.cluster.every_node;
-    for (const Object& node : all) nodes.push_back(&node);
-    return nodes;
+std::vector<const Object*> nodes_in_question(const std::vector<NodeFit>& nodes, const Object& pod) {
+    auto chosen = meant_nodes(nodes, pod);
+    if (!chosen.empty()) return chosen;
+    for (const NodeFit& one : nodes) chosen.push_back(one.node);
+    return chosen;
 }
 
 std::map<std::string, double> offered(const std::vector<const Object*>& nodes) {
@@ -115,10 +113,10 @@ PendingCause not_offered(const Object& pod, const std::string& name, double coun
 
 }  // namespace
 
-PendingCause why_unknown_name(const Facts& facts, const Object& pod) {
-    const auto nodes = nodes_in_question(facts, pod);
-    const bool of_meant =
-        nodes.size() < std::max(facts.cluster.every_node.size(), facts.cluster.all("Node").size());
+PendingCause why_unknown_name(const Facts& facts, const Object& pod,
+                              const std::vector<NodeFit>& all) {
+    const auto nodes = nodes_in_question(all, pod);
+    const bool of_meant = nodes.size() < all.size();
     const auto most = offered(nodes);
     for (const auto& [name, count] : gpu_requests(pod)) {
         if (most.contains(name)) continue;
@@ -143,15 +141,13 @@ PendingCause why_unknown_name(const Facts& facts, const Object& pod) {
     return {};
 }
 
-PendingCause why_too_many(const Facts& facts, const Object& pod) {
-    const auto nodes = nodes_in_question(facts, pod);
-    const auto most = offered(nodes);
+PendingCause why_too_many(const Object& pod, const std::vector<NodeFit>& nodes) {
+    const auto most = offered(nodes_in_question(nodes, pod));
     for (const auto& [name, count] : gpu_requests(pod)) {
         const auto found = most.find(name);
         if (found == most.end() || count <= found->second) continue;
         // As many are built in, some of them are not well.
-        const auto fits = fit(facts, pod);
-        if (std::ranges::any_of(fits,
+        if (std::ranges::any_of(nodes,
                                 [](const NodeFit& one) { return one.has_gpus && one.lets_in(); })) {
             return {"NODE002", {}};
         }

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "doctor/fit.h"
@@ -200,8 +201,7 @@ PendingCause all_held(const Facts& facts, const Object& pod, const std::vector<N
     return made;
 }
 
-PendingCause nearest(const Facts& facts, const Object& pod) {
-    auto nodes = fit(facts, pod);
+PendingCause nearest(const Facts& facts, const Object& pod, std::vector<NodeFit> nodes) {
     if (nodes.empty()) return {};
     std::ranges::stable_sort(
         nodes, [](const NodeFit& a, const NodeFit& b) { return rank_of(a) < rank_of(b); });
@@ -278,12 +278,15 @@ void read_pending(Facts& facts) {
 
 PendingCause why_pending(const Facts& facts, const Object& pod) {
     for (auto* const look : {+[](const Facts&, const Object& one) { return gated(one); },
-                             other_scheduler, why_claim_of_volume, why_unallocated,
-                             why_unknown_name, why_too_many, nearest, why_refused_by_rule}) {
+                             other_scheduler, why_claim_of_volume, why_unallocated}) {
         PendingCause found = look(facts, pod);
         if (!found.id.empty()) return found;
     }
-    return {};
+    auto nodes = fit(facts, pod);
+    PendingCause found = why_unknown_name(facts, pod, nodes);
+    if (found.id.empty()) found = why_too_many(pod, nodes);
+    if (found.id.empty()) found = nearest(facts, pod, std::move(nodes));
+    return found.id.empty() ? why_refused_by_rule(facts, pod) : found;
 }
 
 }  // namespace aliquot::doctor

@@ -7,6 +7,7 @@
 #include "catalog/gpu_models.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
+#include "k8s/pod.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -30,6 +31,11 @@ Verdict judge_taint_values(const Facts& facts) {
             const bool gpu = key.contains("gpu") || key.contains("nvidia");
             if (!gpu || text_at(taint, {"effect"}) == "PreferNoSchedule") continue;
             for (const Object* const pod : waiting) {
+                if (k8s::tolerates(
+                        k8s::read_pod(pod->body).tolerations,
+                        {.key = key, .value = value, .effect = text_at(taint, {"effect"})})) {
+                    continue;  // by another of its tolerations
+                }
                 for (const Value& one : items_at(pod->body, {"spec", "tolerations"})) {
                     const std::string own = text_at(one, {"value"});
                     const bool exists = text_at(one, {"operator"}) == "Exists";

@@ -107,6 +107,21 @@ TEST(PodCause, IsTheMigDeviceWhereNodesAreCut) {
               "resources.limits: {nvidia.com/mig-1g.10gb: 1}");
 }
 
+/// Several tolerations of one key, for clouds that give it several values: one of them fits.
+TEST(PodCause, IsNoTolerationWhereAnotherFits) {
+    const Machine own{
+        .name = "own",
+        .taints = R"({"key":"nvidia.com/gpu","value":"present","effect":"NoSchedule"})"};
+    const std::string pod = pod_json(
+        "waits", "", "Pending",
+        R"("tolerations":[{"key":"nvidia.com/gpu","value":"true"},{"key":"nvidia.com/gpu","value":"present"}],)");
+    EXPECT_EQ(cause_of(judge_pod({own}, {pod, pod_json("holder", "own", "Running")})), "SCH001");
+    const std::string wrong = pod_json(
+        "waits", "", "Pending", R"("tolerations":[{"key":"nvidia.com/gpu","value":"true"}],)");
+    const Report report = judge_pod({own}, {wrong});
+    EXPECT_EQ(report.find("NODE005")->verdict.outcome, Outcome::kFailed);
+}
+
 /// An event still speaks of a pod that is gone; no node can be its cause.
 TEST(PodCause, OfAPodThatIsGoneIsNoNode) {
     bundle::Tree tree;

@@ -91,17 +91,20 @@ TEST_P(EitherFile, HasEitherCasesThatAreNeverCalledAClearGpu) {
 
 INSTANTIATE_TEST_SUITE_P(
     Files, CaseFile,
-    testing::Values(
-        "task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv", "task_notes_4.tsv",
-        "task_notes_5.tsv", "sentences.tsv", "task_notes_6.tsv", "task_notes_7.tsv",
-        "task_notes_8.tsv", "task_notes_9.tsv", "agent_tasks_1.tsv", "plain_requests_1.tsv",
-        "tickets_files_readmes.tsv", "mixed_1.tsv", "short_jobs.tsv", "denials_1.tsv",
-        "denials_2.tsv", "plain_requests_2.tsv", "task_notes_10.tsv", "chat_titles_files.tsv",
-        "denials_far_away.tsv", "tickets_files.tsv", "mixed_2.tsv", "plain_requests_3.tsv",
-        "mixed_3.tsv", "task_notes_11.tsv", "agent_tasks_2.tsv", "denials_homonyms.tsv",
-        "task_notes_12.tsv", "agent_tasks_3.tsv", "task_notes_13.tsv", "requests_mixed.tsv",
-        "requests_many_languages.tsv", "requests_more_languages.tsv", "hospital_tickets.tsv",
-        "requests_eight_languages.tsv", "plain_statements.tsv", "short_statements.tsv"));
+    testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv", "task_notes_4.tsv",
+                    "task_notes_5.tsv", "sentences.tsv", "task_notes_6.tsv", "task_notes_7.tsv",
+                    "task_notes_8.tsv", "task_notes_9.tsv", "agent_tasks_1.tsv",
+                    "plain_requests_1.tsv", "tickets_files_readmes.tsv", "mixed_1.tsv",
+                    "short_jobs.tsv", "denials_1.tsv", "denials_2.tsv", "plain_requests_2.tsv",
+                    "task_notes_10.tsv", "chat_titles_files.tsv", "denials_far_away.tsv",
+                    "tickets_files.tsv", "mixed_2.tsv", "plain_requests_3.tsv", "mixed_3.tsv",
+                    "task_notes_11.tsv", "agent_tasks_2.tsv", "denials_homonyms.tsv",
+                    "task_notes_12.tsv", "agent_tasks_3.tsv", "task_notes_13.tsv",
+                    "requests_mixed.tsv", "requests_many_languages.tsv",
+                    "requests_more_languages.tsv", "hospital_tickets.tsv",
+                    "requests_eight_languages.tsv", "plain_statements.tsv", "short_statements.tsv",
+                    "everyday_files.tsv", "everyday_requests.tsv", "around_models.tsv",
+                    "many_trades.tsv", "files_and_requests.tsv", "requests_twelve_languages.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv",

@@ -89,6 +89,23 @@ TEST(Isolation, OfMemoryIsNotGivenUpForSharesOfUnequalNeeds) {
     for (const GpuUse& use : two.gpus) EXPECT_NE(use.mode, Mode::kTimeSlicing);
 }
 
+TEST(Isolation, OfTenantsThatWaitForAGpuMakesAllOnItTakeTurns) {
+    const Plan plan =
+        make_plan(isolation_request({"v100-32"},
+                                    "- {name: a, memory: 1Gi, kind: ci}\n"
+                                    "- {name: b, memory: 8Gi, kind: ci}\n"
+                                    "- {name: c, memory: 12Gi, kind: batch, tenant: x}\n"));
+    ASSERT_EQ(plan.gpus.size(), 1U);
+    EXPECT_EQ(plan.gpus[0].mode, Mode::kSerial);
+    ASSERT_EQ(plan.shares.size(), 3U);
+    for (const Share& share : plan.shares) {
+        EXPECT_EQ(share.mode, Mode::kSerial) << share.workload;
+        EXPECT_EQ(share.memory_mib, 32768) << share.workload;
+        EXPECT_EQ(share.compute_percent, 100U) << share.workload;
+    }
+    EXPECT_EQ(plan.gpus[0].needed_mib, 12288);
+}
+
 TEST(Isolation, IsNotGivenUpUnderWsl) {
     for (const std::string_view asks :
          {"isolation: security", "isolation: fault", "isolation: memory", "tenant: other"}) {

@@ -327,7 +327,7 @@ private:
             gpus.push_back(std::move(fresh));
             use = std::prev(gpus.end());
         }
-        if (mode == Mode::kSerial) use->mode = Mode::kSerial;
+        if (mode == Mode::kSerial) make_serial(draft_.plan, *use);
         Share share = share_of(unit, slot, mode);
         if (unit.workload->memory_gib == 0) share.need_mib = 0;
         share.memory_mib = memory_mib(*slot.pool);

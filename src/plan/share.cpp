@@ -132,6 +132,25 @@ void forget_limits(Plan& plan) {
     std::erase_if(plan.rejected, [](const Rejected& one) { return one.rule == "PLN042"; });
 }
 
+void make_serial(Plan& plan, GpuUse& use) {
+    const bool parted = use.mode != Mode::kExclusive && use.mode != Mode::kSerial;
+    use.mode = Mode::kSerial;
+    if (!parted) return;
+    use.replicas = 1;
+    use.reserve_mib = 0;
+    use.share_mib = use.memory_mib;
+    use.needed_mib = 0;
+    for (const std::size_t index : use.shares) {
+        Share& share = plan.shares[index];
+        share.mode = Mode::kSerial;
+        share.memory_mib = use.memory_mib;
+        share.headroom_mib = share.memory_mib - share.need_mib;
+        share.compute_percent = static_cast<unsigned>(kPercent);
+        share.risk = risk_of(share, 1);
+        use.needed_mib = std::max(use.needed_mib, share.need_mib);
+    }
+}
+
 void tell_crowded(Plan& plan) {
     plan.reasons.push_back(
         {"PLN045",

@@ -48,6 +48,9 @@ void tell_unequal(Plan& plan, const GpuPool& pool, std::size_t shares, double mo
 /// Takes back what was said for limits on shares, when none of them got any.
 void forget_limits(Plan& plan);
 
+/// One at a time on this GPU from now on: who had a part of it has all of it in turn.
+void make_serial(Plan& plan, GpuUse& use);
+
 /// Says that jobs share although nobody told how busy they are.
 void tell_crowded(Plan& plan);
 

@@ -115,6 +115,7 @@ private:
     kube_client::Elector elector_;
     std::unique_ptr<ClusterCosts> costs_;      // null: none are recorded; the roles ask it
     std::unique_ptr<PodPlacement> placement_;  // null: pods are not placed
+    std::unique_ptr<ClaimPins> claims_;        // null: no claims are made
     std::unique_ptr<PoolRole> pools_;          // null: pools are not tended
     std::unique_ptr<JobWork> jobs_;            // null: not of this role
     std::unique_ptr<JobApi> job_api_;          // null: it is not served
@@ -143,6 +144,7 @@ Controller::Running::Running(const Options& options, Dependencies dependencies)
                     [this] {
                         wake();
                         if (placement_ != nullptr) placement_->wake();
+                        if (claims_ != nullptr) claims_->wake();
                         if (pools_ != nullptr) pools_->wake();
                         if (jobs_ != nullptr) jobs_->wake();
                     },
@@ -153,6 +155,7 @@ Controller::Running::~Running() {
     draining_ = true;
     if (jobs_ != nullptr) jobs_->stop();
     if (placement_ != nullptr) placement_->stop();
+    if (claims_ != nullptr) claims_->stop();
     if (pools_ != nullptr) pools_->stop();
     keeper_ = {};
     candidate_ = {};
@@ -201,16 +204,17 @@ Result<Done> Controller::Running::listen() {
          .most_connections = 256,
          .most_bytes = kMostHeldBytes,
          .most_body_bytes = admission::kMostReviewBytes,
-         .body_paths = {"/mutate/pods", "/gate/pods", "/bind/pods"},
+         .body_paths = {"/mutate/pods", "/gate/pods", "/bind/pods", "/claim/pods"},
          .request_limit = kReviewLimit},
         http::Routes(
             {{"/mutate/pods", "POST of an AdmissionReview",
               [this](const http::Request& request) { return webhook_->respond(request); }},
              {"/gate/pods", "the same, for pods that are placed",
               [this](const http::Request& request) { return webhook_->respond_gate(request); }},
-             {"/bind/pods", "the same, for Bindings of pods", [this](const http::Request& request) {
-                  return webhook_->respond_binding(request);
-              }}}));
+             {"/bind/pods", "the same, for Bindings of pods",
+              [this](const http::Request& request) { return webhook_->respond_binding(request); }},
+             {"/claim/pods", "the same, for pods whose claims are made for them",
+              [this](const http::Request& request) { return webhook_->respond_claim(request); }}}));
     if (!server) return std::move(server).error();
     webhook_server_ = *std::move(server);
     if (placement_ != nullptr && options_.placement.extender.is_on()) {
@@ -257,6 +261,11 @@ Result<Done> Controller::Running::start() {
                 .api = world_.api, .elector = elector_, .now = world_.now, .held = held},
             options_.placement);
     }
+    if (options_.claims.enabled) {
+        claims_ = std::make_unique<ClaimPins>(
+            PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
+            options_.claims);
+    }
     if (options_.pools.enabled) {
         pools_ = std::make_unique<PoolRole>(
             PoolWorld{.api = world_.api, .elector = elector_, .now = world_.now, .held = held},
@@ -287,6 +296,7 @@ Result<Done> Controller::Running::start() {
         job_api_ = *std::move(served);
     }
     if (placement_ != nullptr) placement_->start();
+    if (claims_ != nullptr) claims_->start();
     if (pools_ != nullptr) pools_->start();
     if (jobs_ != nullptr) jobs_->start();
     nodes_.start();

@@ -23,6 +23,7 @@ struct DurationTexts {
     std::string drain = "5s";
     std::string lease_duration = "15s";
     std::string unfit_patience = "30s";
+    std::string claims_patience = "10s";
     std::string keep_after = "10m";
     std::string release_after = "0s";
     std::string least_run = "10m";
@@ -92,7 +93,8 @@ void add_placement(command_line::Command& app, PlacementOptions& placement, Dura
 
 void add_behaviour(command_line::Command& app, Options& options, DurationTexts& texts) {
     app.add_option("--webhook-listen", options.webhook_listen,
-                   "HTTPS: POST /mutate/pods, /gate/pods, /bind/pods", "ADDRESS:PORT (:8443)");
+                   "HTTPS: POST /mutate/pods, /gate/pods, /bind/pods, /claim/pods",
+                   "ADDRESS:PORT (:8443)");
     app.add_option("--webhook-client-ca", options.webhook_client_ca,
                    "answer only who shows a certificate of this authority, as the API server does\n"
                    "when its AdmissionConfiguration names one for webhooks",
@@ -131,6 +133,20 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
     app.add_option("--log-level", texts.log_level, "debug, info, warning, error, off",
                    "LEVEL (info)")
         ->one_of({"debug", "info", "warning", "error", "off"});
+}
+
+void add_claims(command_line::Command& app, Options& options, DurationTexts& texts) {
+    app.add_flag(
+        "--claims", options.claims.enabled,
+        "choose the GPU of pods with the annotation aliquot.dev/claim in namespaces labelled\n"
+        "aliquot.dev/claims=enabled, and make their ResourceClaims for it");
+    app.add_option("--claims-patience", texts.claims_patience,
+                   "how long kube-scheduler may refuse a pod its GPU before another one is chosen",
+                   "DURATION (10s)");
+    app.add_flag(
+        "--claims-preemption", options.claims.rules.preemption,
+        "evict pods of a lower priority with such claims for one that no GPU has room for,\n"
+        "as PodDisruptionBudgets allow");
 }
 
 void add_cost(command_line::Command& app, CostOptions& cost) {
@@ -224,6 +240,8 @@ void finish(const DurationTexts& texts, Options& options) {
         duration_of("--lease-duration", texts.lease_duration, std::chrono::seconds(3));
     options.placement.unfit_patience =
         duration_of("--placement-unfit-patience", texts.unfit_patience, std::chrono::seconds(1));
+    options.claims.rules.patience =
+        duration_of("--claims-patience", texts.claims_patience, std::chrono::seconds(1));
     options.placement.keep_after =
         duration_of("--placement-keep-after", texts.keep_after, std::chrono::seconds(0));
     options.placement.release_after =
@@ -303,6 +321,7 @@ std::variant<Options, EarlyExit> read_options(
     add_names(app, options);
     add_behaviour(app, options, texts);
     add_placement(app, options.placement, texts);
+    add_claims(app, options, texts);
     add_page(app, options.page);
     add_cost(app, options.cost);
     using Kind = command_line::Parsed::Kind;

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "controller/claim_pins.h"
 #include "controller/cluster_costs.h"
 #include "controller/cluster_page.h"
 #include "controller/credentials.h"
@@ -38,6 +39,7 @@ struct Options {
     /// How long a leader that is gone is waited for; renewed after two thirds at the latest.
     std::chrono::seconds lease_duration{15};
     PlacementOptions placement;
+    ClaimPinOptions claims;
     PoolOptions pools;
     JobOptions jobs;
     JobApiOptions job_api;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "admission/claim_review.h"
 #include "base/log.h"
 
 namespace aliquot::controller {
@@ -47,6 +48,12 @@ http::Response Webhook::respond_binding(const http::Request& request) const {
     return answer(request, [&](std::string_view body) {
         return dependencies_.binding ? dependencies_.binding(body)
                                      : admission::review_binding(body, {});
+    });
+}
+
+http::Response Webhook::respond_claim(const http::Request& request) const {
+    return answer(request, [](std::string_view body) {
+        return admission::review_claim(body, admission::random_claim_name);
     });
 }
 

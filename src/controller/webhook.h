@@ -33,6 +33,8 @@ public:
     [[nodiscard]] http::Response respond_gate(const http::Request& request) const;
     /// The same for Bindings of pods that are to be placed strictly.
     [[nodiscard]] http::Response respond_binding(const http::Request& request) const;
+    /// The same for pods whose ResourceClaim is made for them.
+    [[nodiscard]] http::Response respond_claim(const http::Request& request) const;
 
 private:
     [[nodiscard]] http::Response answer(

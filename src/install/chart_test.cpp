@@ -180,23 +180,30 @@ std::vector<Pair> pairs() {
     much.placement = much.placement_preemption = much.pools = much.jobs = true;
     much.placement_strict = true;
     much.placement_extender_ca = "kube-root-ca.crt";
-    all.push_back(
-        {.name = "much",
-         .values = much,
-         .set = {"image.repository=registry.example/gpu/aliquot,image.tag=1.2",
-                 "image.pullPolicy=Always", "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
-                 "mps=true,mig.enabled=true,mig.drain=evict",
-                 "mig.config=version: v1\nmig-configs: {}\n",
-                 "defaultConfig=b,config.b=version: v1",
-                 "labels.writer=nodefeature,labels.profiles={present,role}",
-                 "taint=dedicated=gpu:NoExecute", "unhealthyTaint=off",
-                 "agent.args={--log-format=json}", "agent.driverRoot=/run/nvidia/driver",
-                 "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
-                 "metrics.serviceMonitor=true,metrics.prometheusRule=true",
-                 "metrics.namespace=observability,criticalQuota=true", "controller.replicas=1",
-                 "controller.clientCA=webhook-clients", "controller.clientNames={apiserver,other}",
-                 "placement=true,placementPreemption=true,pools=true,jobs=true",
-                 "placementStrict=true,placementExtenderCA=kube-root-ca.crt"}});
+    much.claims = much.claims_preemption = true;
+    much.dra = "by-label";
+    all.push_back({.name = "much",
+                   .values = much,
+                   .set = {"image.repository=registry.example/gpu/aliquot,image.tag=1.2",
+                           "image.pullPolicy=Always",
+                           "agent.gpuAccess=runtime,agent.runtimeClassName=nvidia",
+                           "mps=true,mig.enabled=true,mig.drain=evict",
+                           "mig.config=version: v1\nmig-configs: {}\n",
+                           "defaultConfig=b,config.b=version: v1",
+                           "labels.writer=nodefeature,labels.profiles={present,role}",
+                           "taint=dedicated=gpu:NoExecute",
+                           "unhealthyTaint=off",
+                           "agent.args={--log-format=json}",
+                           "agent.driverRoot=/run/nvidia/driver",
+                           "agent.kubeletRoot=/var/lib/k0s/kubelet,apiPort=8443",
+                           "metrics.serviceMonitor=true,metrics.prometheusRule=true",
+                           "metrics.namespace=observability,criticalQuota=true",
+                           "controller.replicas=1",
+                           "controller.clientCA=webhook-clients",
+                           "controller.clientNames={apiserver,other}",
+                           "claims=true,claimsPreemption=true,dra=by-label",
+                           "placement=true,placementPreemption=true,pools=true,jobs=true",
+                           "placementStrict=true,placementExtenderCA=kube-root-ca.crt"}});
     all.push_back({.name = "claims", .values = {.dra = "auto"}, .set = {"dra=auto"}});
     all.push_back({.name = "placement", .values = {.placement = true}, .set = {"placement=true"}});
     all.push_back({.name = "strict",

@@ -120,6 +120,7 @@ std::map<std::string, std::vector<std::string>, std::less<>> lists_of(const Valu
 
 std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
     const bool placed = values.webhook && values.placement;
+    const bool pinned = values.webhook && values.claims;
     const bool costs = values.webhook && values.cost_store != "off";
     const bool in_database = values.cost_store.starts_with(kDatabase);
     return {
@@ -148,13 +149,16 @@ std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
         {"placement_extender", placed && !values.placement_extender_ca.empty()},
         {"placement_leads",
          placed && (values.placement_strict || !values.placement_extender_ca.empty())},
+        {"pinned", pinned},
+        {"pinned_preemption", pinned && values.claims_preemption},
+        {"pinned_policy", pinned && values.own_node_policy},
         {"controller_monitor", (placed || costs) && (values.service_monitor || values.pod_monitor)},
         {"pools", values.webhook && values.pools},
         {"pools_policy", values.webhook && values.pools && values.own_node_policy},
         {"jobs", values.webhook && values.jobs},
         {"jobs_api", values.webhook && !values.jobs_api.empty()},
         {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools ||
-                                values.jobs || !values.jobs_api.empty() || costs},
+                                values.jobs || !values.jobs_api.empty() || costs || pinned},
         {"costs", costs},
         {"controller_metrics", placed || costs},
         {"cost_file", costs && !in_database},
@@ -248,6 +252,12 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
         {"placement_leads",
          "and .Values.controller.enabled .Values.placement (or .Values.placementStrict "
          ".Values.placementExtenderCA)"},
+        {"pinned", "and .Values.controller.enabled .Values.claims"},
+        {"pinned_preemption",
+         "and .Values.controller.enabled .Values.claims .Values.claimsPreemption"},
+        {"pinned_policy",
+         "and .Values.controller.enabled .Values.claims .Values.ownNodePolicy "
+         "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
         {"jobs", "and .Values.controller.enabled .Values.jobs"},
         {"jobs_api", "and .Values.controller.enabled .Values.jobsApi"},
         {"controller_metrics",
@@ -273,7 +283,7 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
          "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
         {"controller_args",
          "or .Values.controller.clientCA .Values.placement .Values.pools .Values.jobs "
-         ".Values.jobsApi (ne .Values.cost.store \"off\")"},
+         ".Values.jobsApi .Values.claims (ne .Values.cost.store \"off\")"},
         {"placement_policy",
          "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
          "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},

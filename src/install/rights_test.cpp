@@ -24,6 +24,8 @@ Values all_options() {
             .placement_preemption = true,
             .placement_strict = true,
             .placement_extender_ca = "kube-root-ca.crt",
+            .claims = true,
+            .claims_preemption = true,
             .pools = true,
             .jobs = true,
             .jobs_api = "jobs-tls",

@@ -64,6 +64,11 @@ Result<Done> check_one_of(const std::string& what, std::string_view word,
 Result<Done> check_words(const Values& values) {
     if (values.placement && !values.webhook)
         return wrong("placement", "without the webhook", "both, or neither");
+    if (values.claims && (!values.webhook || values.dra == "off"))
+        return wrong("claims", values.webhook ? "without dra" : "without the webhook",
+                     "the webhook, and dra on");
+    if (values.claims_preemption && !values.claims)
+        return wrong("claims preemption", "without claims", "both, or neither");
     if (values.pools && !values.webhook)
         return wrong("pools", "without the webhook", "both, or neither");
     if (values.jobs && !values.webhook)

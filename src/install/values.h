@@ -69,8 +69,11 @@ struct Values {
     std::string
         placement_extender_ca;  // a ConfigMap with ca.crt: kube-scheduler may ask, who shows a
                                 // certificate of it; empty: it may not; needs placement
-    bool pools = false;         // Pools of GPU nodes are tended; needs the webhook
-    bool jobs = false;          // GPU jobs beside Kueue; needs the webhook
+    /// GPU and ResourceClaim of pods in namespaces that ask for it; needs the webhook, and dra.
+    bool claims = false;
+    bool claims_preemption = false;  // evict pods of a lower priority; needs claims
+    bool pools = false;              // Pools of GPU nodes are tended; needs the webhook
+    bool jobs = false;               // GPU jobs beside Kueue; needs the webhook
     std::string jobs_api;  // a TLS Secret: the HTTP API of jobs is served with it; empty: it is not
     std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
     std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none

@@ -127,6 +127,15 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                        "ca.crt of this ConfigMap in aliquot-system; with --placement",
                        "CONFIGMAP (kube-root-ca.crt)");
     command
+        .add_flag(
+            "--claims", values.claims,
+            "Choose the GPU of pods with the annotation aliquot.dev/claim in namespaces labelled "
+            "aliquot.dev/claims=enabled, and make their ResourceClaims; with --dra")
+        ->excludes("--no-webhook");
+    command.add_flag("--claims-preemption", values.claims_preemption,
+                     "Evict pods of a lower priority with such claims for one that no GPU has room "
+                     "for; with --claims");
+    command
         .add_flag("--pools", values.pools,
                   "Tend Pools of GPU nodes: see aliquot pool --help; their definition is made, too")
         ->excludes("--no-webhook");

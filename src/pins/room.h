@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "admission/claim_wish.h"
+#include "claims/claim.h"
+#include "k8s/node.h"
+#include "pins/pinned_pod.h"
+
+namespace aliquot::pins {
+
+/// A device of ours that claims may have.
+struct Gpu {
+    claims::DeviceId id;
+    std::string node;
+    std::string uuid;
+    std::string model;
+    bool shared = false;    // several claims, by size
+    bool whole_gpu = true;  // its type is "gpu", not "share"
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t memory_step = 1;
+    std::uint64_t used_bytes = 0;
+    unsigned used_percent = 0;
+    bool taken = false;               // a claim has all of it
+    std::set<std::string> holders{};  // claims, "ai/aq-1"
+};
+
+/// What a wish takes of a GPU.
+struct Part {
+    std::uint64_t bytes = 0;
+    unsigned percent = 0;
+};
+
+/// What is free on the GPUs that the agents publish, by what claims hold; claims of others on our class are taken as
+/// they are. Not thread-safe.
+class Room {
+public:
+    /// Of the newest generation of each pool of one node; without those that are tainted or whose uuid is no plain text.
+    Room(const std::vector<claims::Slice>& slices, const std::vector<k8s::Node>& nodes);
+
+    /// A claim that is allocated holds what its allocation says; one that waits with a GPU of its own what its pod wishes.
+    void take(const KnownClaim& claim, const admission::ClaimWish* wish);
+    void give_back(const KnownClaim& claim, const admission::ClaimWish* wish);
+
+    struct Place {
+        std::string gpu;  // uuid
+        bool consumes = false;
+    };
+    /// The best place by the engine of placement, on a node that the pod may go to; empty: there is none now.
+    /// without   uuids that are not to be taken
+    std::optional<Place> choose(const PinnedPod& pod, const std::set<std::string>& without);
+    /// Whether some GPU would fit, were they all free.
+    [[nodiscard]] bool could_ever(const PinnedPod& pod) const;
+    /// Whether claims of a part are to name their size: any GPU is shared, or there is none to tell.
+    [[nodiscard]] bool consumes() const;
+
+    [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
+    [[nodiscard]] bool fits(const Gpu& gpu, const admission::ClaimWish& wish) const;
+    /// The node is there, ready, not cordoned, and takes the pod by its labels and taints.
+    [[nodiscard]] bool admits(const Gpu& gpu, const scheduling::GpuPod& pod) const;
+    /// `fits`, when these claims had ended.
+    [[nodiscard]] bool fits_without(const Gpu& gpu, const admission::ClaimWish& wish,
+                                    const std::vector<const KnownClaim*>& gone) const;
+
+private:
+    [[nodiscard]] static Part part_of(const Gpu& gpu, const admission::ClaimWish& wish);
+    void change(const KnownClaim& claim, const admission::ClaimWish* wish, bool take);
+    static void change(Gpu& gpu, const Part& part, const std::string& claim, bool take);
+    std::optional<Place> choose_shared(const PinnedPod& pod, const std::set<std::string>& without);
+    std::optional<Place> choose_whole(const PinnedPod& pod, const std::set<std::string>& without);
+
+    std::vector<Gpu> gpus_;
+    std::map<std::string, k8s::Node> nodes_;
+};
+
+}  // namespace aliquot::pins

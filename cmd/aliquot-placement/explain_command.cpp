@@ -2,6 +2,7 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
 #include "command_line/command.h"
@@ -31,8 +32,8 @@ void explain(Context& context, const ExplainOptions& words) {
     if (words.placement.format == "text") {
         sim::trace::print_explanation(context.out, *scenario, *told);
     } else {
-        print_document(context, sim::trace::explanation_json(*scenario, *told),
-                       words.placement.format);
+        print_simulated(context, "PlacementExplanation",
+                        sim::trace::explanation_json(*scenario, *told), words.placement.format);
     }
 }
 
@@ -65,10 +66,7 @@ void add_explain_command(command_line::Command& program, Context& context) {
                         "NUMBER");
     command->add_option("--top", words->top, "How many other nodes to show (5)", "NUMBER")
         ->range(0U, 1000U);
-    command
-        ->add_option("-o,--output", words->placement.format, "Output format",
-                     "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->placement.format, {"text"});
     command->callback([words, &context] { explain(context, *words); });
 }
 

@@ -4,10 +4,10 @@
 #include <ostream>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
-#include "document/write.h"
-#include "document/yaml.h"
+#include "document/json.h"
 #include "sim/trace/draw.h"
 
 namespace aliquot::cli {
@@ -159,13 +159,11 @@ Result<sim::trace::Scenario> read_scenario(const PlacementOptions& words) {
     return scenario;
 }
 
-void print_document(Context& context, const std::string& json, const std::string& format) {
-    if (format == "json") {
-        context.out << json << '\n';
-        return;
-    }
-    const document::Stream stream = document::parse_yaml(json);
-    if (!stream.documents.empty()) context.out << document::to_yaml(stream.documents.front());
+void print_simulated(Context& context, std::string_view kind, const std::string& json,
+                     const std::string& format) {
+    const auto value = document::parse_json(json);
+    if (!value) return fail(context, kCouldNotRun, value.error().message);
+    print_answer(context.out, kind, with_camel_case(*value), format);
 }
 
 }  // namespace aliquot::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/command.h"
@@ -35,7 +36,9 @@ sim::trace::ReplayOptions replay_options(const PlacementOptions& words);
 /// errors   kInvalidInput, kNotFound, kPermission: one line that names the file and the place in it
 Result<sim::trace::Scenario> read_scenario(const PlacementOptions& words);
 
-/// Prints JSON as it is or as YAML. format   "json" or "yaml"
-void print_document(Context& context, const std::string& json, const std::string& format);
+/// Prints what the simulator tells as JSON as an answer of this kind, with keys in camelCase beside the old ones.
+/// format   "json" or "yaml"
+void print_simulated(Context& context, std::string_view kind, const std::string& json,
+                     const std::string& format);
 
 }  // namespace aliquot::cli

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/svg_file.h"
 #include "cmd/aliquot-placement/commands.h"
 #include "cmd/aliquot-placement/placement_input.h"
@@ -107,7 +108,8 @@ void print(Context& context, const SimulateOptions& words, const sim::trace::Sce
     if (words.placement.format == "text") {
         sim::trace::print_outcomes(context.out, scenario, outcomes);
     } else {
-        print_document(context, sim::trace::outcomes_json(outcomes), words.placement.format);
+        print_simulated(context, "PlacementSimulation", sim::trace::outcomes_json(outcomes),
+                        words.placement.format);
     }
 }
 
@@ -174,7 +176,8 @@ void simulate_churn(Context& context, SimulateOptions words,
     if (words.placement.format == "text")
         sim::trace::print_churn(context.out, *options, outcomes);
     else
-        print_document(context, sim::trace::churn_json(*options, outcomes), words.placement.format);
+        print_simulated(context, "PlacementSimulation", sim::trace::churn_json(*options, outcomes),
+                        words.placement.format);
 }
 
 void simulate(Context& context, const SimulateOptions& words) {
@@ -265,10 +268,7 @@ void add_simulate_command(command_line::Command& program, Context& context) {
                       "With --churn: what does not fit waits instead of being dropped");
     command->add_option("--log", words->log, "Write every placement, drop, move and end as CSV",
                         "FILE");
-    command
-        ->add_option("-o,--output", words->placement.format, "Output format",
-                     "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->placement.format, {"text"});
     command->callback([words, &context] { simulate(context, *words); });
 }
 

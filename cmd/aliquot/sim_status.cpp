@@ -6,10 +6,9 @@
 #include <ostream>
 
 #include "base/columns.h"
-#include "base/json_value.h"
+#include "cli/answer.h"
 #include "cmd/aliquot/sim_command.h"
 #include "command_line/command.h"
-#include "document/write.h"
 #include "k8s/memory_amount.h"
 
 namespace aliquot::sim {
@@ -72,26 +71,6 @@ nlohmann::ordered_json to_json(const std::filesystem::path& directory,
     return {{"state", directory.native()}, {"gpus", list}};
 }
 
-/// The same value as YAML.
-document::Value to_node(const nlohmann::ordered_json& value) {
-    if (value.is_object()) {
-        auto mapping = document::make_mapping();
-        for (const auto& [key, item] : value.items()) document::append(mapping, key, to_node(item));
-        return mapping;
-    }
-    if (value.is_array()) {
-        auto sequence = document::make_sequence();
-        for (const auto& item : value) sequence.items.push_back(to_node(item));
-        return sequence;
-    }
-    if (value.is_string()) return document::make_string(value.get<std::string>());
-    document::Value plain;
-    plain.kind =
-        value.is_boolean() ? document::Value::Kind::kBool : document::Value::Kind::kInteger;
-    plain.scalar = value.dump();
-    return plain;
-}
-
 struct StatusOptions {
     std::string state;
     std::string format = "table";
@@ -104,10 +83,8 @@ void run_status(const StatusOptions& options, cli::Context& context) {
     const auto gpus = node->gpus();
     if (options.format == "table") {
         print_table(context.out, gpus);
-    } else if (options.format == "json") {
-        context.out << dumped(to_json(directory, gpus), 2) << "\n";
     } else {
-        context.out << document::to_yaml(to_node(to_json(directory, gpus)));
+        cli::print_answer(context.out, "SimulatedNode", to_json(directory, gpus), options.format);
     }
 }
 
@@ -117,10 +94,7 @@ void add_sim_status(command_line::Command& sim, cli::Context& context) {
     auto* const command = sim.add_subcommand("status", "Show the GPUs of the node");
     command->footer("aliquot sim status --state /tmp/node -o json");
     const auto options = std::make_shared<StatusOptions>();
-    command->add_option("-o,--output", options->format, "Output format: table, json or yaml")
-        ->one_of({"table", "json", "yaml"})
-        ->capture_default_str()
-        ->type_name("FORMAT");
+    cli::add_output(*command, options->format);
     command->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
     command->callback([options, &context] { run_status(*options, context); });
 }

@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "base/time_text.h"
+#include "cli/answer.h"
 #include "cmd/aliquot/up_session.h"
 #include "command_line/command.h"
 #include "k8s/names.h"
@@ -24,7 +25,6 @@ struct Words {
     UpOptions options;
     std::vector<std::string> labels;
     std::string timeout;
-    std::string format = "table";
 };
 
 /// "90", "90s", "5m", "1h"
@@ -55,8 +55,6 @@ std::string settle(Words& words) {
             return "--timeout " + words.timeout + ": expected a time such as 90s, 5m or 1h";
         }
     }
-    if (words.format == "json") options.format = cli::Format::kJson;
-    if (words.format == "yaml") options.format = cli::Format::kYaml;
     return {};
 }
 
@@ -113,9 +111,7 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
         ->type_name("FILE");
     command->add_flag("--once", options.once,
                       "End as soon as each pod runs, has ended, or is known to wait");
-    command->add_option("-o,--output", words->format, "Output format: table, json or yaml")
-        ->one_of({"table", "json", "yaml"})
-        ->type_name("FORMAT");
+    cli::add_output(*command, options.format);
     command
         ->add_option("--timeout", words->timeout,
                      "With --once: how long the pods may take (default 60s); else: how long to run")

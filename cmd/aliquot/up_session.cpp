@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "base/log.h"
+#include "cli/answer.h"
 #include "cmd/aliquot/up_page.h"
 #include "findings/finding.h"
 #include "os/host_name.h"
@@ -77,7 +79,7 @@ public:
     Session(const UpOptions& options, cli::Context& context)
         : options_(options),
           context_(context),
-          shows_on_out_(!options.once && options.format == cli::Format::kTable),
+          shows_on_out_(!options.once && options.format == "table"),
           view_(shows_on_out_ ? context.out : context.err,
                 shows_on_out_ ? context.out_is_terminal : context.err_is_terminal, context.colour) {
     }
@@ -294,17 +296,11 @@ private:
 
     void print_result(const cluster::Snapshot& snapshot) {
         view_.clear();
-        switch (options_.format) {
-            case cli::Format::kJson:
-                context_.out << cluster::json_text(snapshot);
-                break;
-            case cli::Format::kYaml:
-                context_.out << cluster::yaml_text(snapshot);
-                break;
-            case cli::Format::kText:
-            case cli::Format::kTable:
-                context_.out << cluster::table_text(snapshot, context_.colour, 0);
-                break;
+        if (options_.format == "table") {
+            context_.out << cluster::table_text(snapshot, context_.colour, 0);
+        } else {
+            cli::print_answer(context_.out, "SimulatedPods", cluster::to_json(snapshot),
+                              options_.format);
         }
         for (const cluster::PodRow& pod : snapshot.pods) {
             if (!pod.troubled) continue;

@@ -22,7 +22,7 @@ struct UpOptions {
     std::string config_file;             // empty: no sharing
     std::vector<std::string> manifests;  // files, folders, "-"
     bool once = false;
-    cli::Format format = cli::Format::kTable;
+    std::string format = "table";  // or "json", "yaml"
     std::optional<std::chrono::seconds> timeout;
     sim::cluster::Labels node_labels;
     std::string state;

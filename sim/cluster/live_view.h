@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,7 @@ std::string table_text(const Snapshot& snapshot, Colour colour, unsigned width);
 
 /// {"gpus":[{"index","uuid","model","memoryBytes","health","sharesTotal","sharesUsed"}],
 ///  "pods":[{"name","namespace","phase","gpus","devices","env","reason","log"}]}
-std::string json_text(const Snapshot& snapshot);
-std::string yaml_text(const Snapshot& snapshot);
+nlohmann::ordered_json to_json(const Snapshot& snapshot);
 
 /// Shows how things go on: on a terminal the tables, redrawn in place; else one line for each
 /// change of a pod or a GPU.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 namespace aliquot::sim::cluster {
@@ -61,7 +62,7 @@ TEST(View, PaintsStates) {
 }
 
 TEST(View, PrintsJsonWithExactlyTheseKeys) {
-    EXPECT_EQ(json_text(two_pods()), R"({
+    EXPECT_EQ(to_json(two_pods()).dump(2), R"({
   "gpus": [
     {
       "index": 0,
@@ -101,14 +102,7 @@ TEST(View, PrintsJsonWithExactlyTheseKeys) {
       "log": ""
     }
   ]
-}
-)");
-}
-
-TEST(View, PrintsTheSameAsYaml) {
-    const std::string yaml = yaml_text(two_pods());
-    EXPECT_NE(yaml.find("phase: Running\n"), std::string::npos) << yaml;
-    EXPECT_NE(yaml.find("memoryBytes: 16106127360\n"), std::string::npos) << yaml;
+})");
 }
 
 TEST(LiveView, TellsEachChangeOnceWithoutATerminal) {

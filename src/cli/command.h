@@ -49,9 +49,6 @@ struct Command {
     bool reads_others = false;  // it tells about all commands: completion
 };
 
-/// Output format of `-o`.
-enum class Format : std::uint8_t { kText, kTable, kJson, kYaml };
-
 /// `aliquot help config check` is `aliquot config check --help`: the words as run() wants them, null at the end as
 /// in main(). They point into argv and to literals.
 std::vector<char*> with_help_option(int argc, char** argv);

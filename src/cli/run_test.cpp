@@ -131,7 +131,7 @@ TEST_F(Cli, WrongWordsAreToldInOneLineWithTheNearestRightOne) {
         {{"config", "check", "--outptu", "json", "f"}, "did you mean '--output'?"},
         {{"version", "extra"}, "unexpected argument 'extra'"},
         {{"config", "check"}, "FILE is required"},
-        {{"config", "check", "-o", "xml", "f"}, "'xml' is not one of text, json, yaml, table"},
+        {{"config", "check", "-o", "xml", "f"}, "'xml' is not one of text, table, json, yaml"},
         {{"--color", "blue", "version"}, "'blue' is not one of auto, always, never"},
         {{"config", "explain", "f", "--node-state", "a", "--driver-root", "b"},
          "cannot be used with"}};
@@ -241,7 +241,7 @@ TEST_F(Cli, CompletionKnowsEveryCommandAndItsChoices) {
         const auto outcome = run_words({"completion", shell});
         EXPECT_EQ(outcome.code, 0);
         EXPECT_THAT(outcome.out, HasSubstr("aliquot config check"));
-        EXPECT_THAT(outcome.out, HasSubstr("text json yaml table"));
+        EXPECT_THAT(outcome.out, HasSubstr("text table json yaml"));
         EXPECT_THAT(outcome.out, HasSubstr("bash zsh fish"));
     }
 }

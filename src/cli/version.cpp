@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <ostream>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
+#include "document/build.h"
 
 namespace aliquot::cli {
 namespace {
@@ -22,18 +24,16 @@ void add_version_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand("version", "Show the version");
     command->footer("aliquot version\naliquot version -o json");
     auto format = std::make_shared<std::string>("text");
-    command->add_option("-o,--output", *format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, *format, {"text"});
     command->callback([format, &context] {
         const std::string version = ALIQUOT_VERSION;
-        if (*format == "json") {
-            context.out << nlohmann::ordered_json{{"version", version}, {"compiler", compiler()}}
-                        << '\n';
-        } else if (*format == "yaml") {
-            context.out << "version: " << version << "\ncompiler: \"" << compiler() << "\"\n";
-        } else {
+        if (*format == "text") {
             context.out << "aliquot " << version << '\n';
+            return;
         }
+        print_answer(context.out, "Version",
+                     document::make_mapping({{"version", version}, {"compiler", compiler()}}),
+                     *format);
     });
 }
 

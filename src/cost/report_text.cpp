@@ -241,7 +241,9 @@ std::string csv_of(const Report& report) {
 Value document_of(const Report& report) {
     const bool any = report.end != 0;
     Value value = make_mapping(
-        {{"schemaVersion", 1},
+        {{"apiVersion", "aliquot.dev/v1"},
+         {"kind", "CostReport"},
+         {"schemaVersion", 1},
          {"by", word(report.by)},
          {"since", or_null(any, time_text(report.begin))},
          {"until", or_null(any, time_text(report.end))},

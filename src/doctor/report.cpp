@@ -275,7 +275,7 @@ void print_short(std::ostream& out, const Report& report) {
     out << "root cause: " << join(report.root_causes) << '\n';
 }
 
-void print_json(std::ostream& out, const Report& report) {
+Value to_value(const Report& report) {
     Value summary = make_mapping();
     for (const Outcome outcome : {Outcome::kOk, Outcome::kWarning, Outcome::kFailed,
                                   Outcome::kSkipped, Outcome::kUnknown}) {
@@ -292,15 +292,13 @@ void print_json(std::ostream& out, const Report& report) {
         categories.items.push_back(
             make_mapping({{"name", to_text(level)}, {"checks", std::move(checks)}}));
     }
-    out << document::to_json_line(
-               make_mapping({{"schemaVersion", "1"},
-                             {"success", report.success()},
-                             {"target", make_mapping({{"kind", to_text(report.target.kind)},
-                                                      {"name", report.target.name}})},
-                             {"summary", std::move(summary)},
-                             {"rootCauses", report.root_causes},
-                             {"categories", std::move(categories)}}))
-        << '\n';
+    return make_mapping({{"schemaVersion", "1"},
+                         {"success", report.success()},
+                         {"target", make_mapping({{"kind", to_text(report.target.kind)},
+                                                  {"name", report.target.name}})},
+                         {"summary", std::move(summary)},
+                         {"rootCauses", report.root_causes},
+                         {"categories", std::move(categories)}});
 }
 
 void print_junit(std::ostream& out, const Report& report) {

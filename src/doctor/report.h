@@ -5,6 +5,7 @@
 
 #include "base/colour.h"
 #include "doctor/judge.h"
+#include "document/value.h"
 
 namespace aliquot::doctor {
 
@@ -22,7 +23,7 @@ void print_text(std::ostream& out, const Report& report, const PrintOptions& opt
 void print_short(std::ostream& out, const Report& report);
 /// {"schemaVersion","success","target","summary","rootCauses","categories"}; keys and order are a
 /// contract.
-void print_json(std::ostream& out, const Report& report);
+document::Value to_value(const Report& report);
 void print_junit(std::ostream& out, const Report& report);
 /// Whatever was read stands there as text: no Markdown and no HTML of its own.
 void print_markdown(std::ostream& out, const Report& report);

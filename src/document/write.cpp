@@ -65,6 +65,11 @@ bool is_plain(std::string_view text) {
         text.find_first_not_of("0123456789_:.+-xXeEabcdefABCDEF") == std::string_view::npos) {
         return false;  // dates, sexagesimals and digits with '_' of YAML 1.1
     }
+    constexpr std::size_t kDay = std::string_view("2026-11-28").size();
+    if (text.size() >= kDay && text[4] == '-' && text[7] == '-' &&
+        text.substr(0, kDay).find_first_not_of("0123456789-") == std::string_view::npos) {
+        return false;  // a time of YAML 1.1: "2026-11-28T09:00:00Z"
+    }
     if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos) {
         return false;
     }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "document/build.h"
 #include "document/yaml.h"
 
 namespace aliquot::document {
@@ -70,6 +73,13 @@ TEST(Write, WhateverEndsALineSomewhereIsRead) {
             EXPECT_TRUE(same(mapping, read.documents[0])) << written;
         }
     }
+}
+
+TEST(Write, ATimeIsNoTimestampToReadersOfYaml11) {
+    for (const char* const time : {"2026-11-28T09:00:00Z", "2026-11-28", "2026-11-28 09:00:00"}) {
+        EXPECT_EQ(to_yaml(make_mapping({{"at", time}})), "at: \"" + std::string(time) + "\"\n");
+    }
+    EXPECT_EQ(to_yaml(make_mapping({{"name", "pod-1234-56-x"}})), "name: pod-1234-56-x\n");
 }
 
 TEST(Write, AnIndentMovesEveryLine) {

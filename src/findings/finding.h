@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,9 +66,8 @@ void print_wide(std::ostream& out, std::span<const Finding> findings, Colour col
                 const SourceLine& source);
 
 /// {"schemaVersion":1,"findings":[{"file","line","column","rule","severity","message","expected",
-/// "why","fix","doc"}]} and a newline. The version grows when a key changes its meaning or goes.
-void print_json(std::ostream& out, std::span<const Finding> findings);
-void print_yaml(std::ostream& out, std::span<const Finding> findings);
+/// "why","fix","doc"}]}. The version grows when a key changes its meaning or goes.
+nlohmann::ordered_json to_json(std::span<const Finding> findings);
 
 /// SARIF 2.1.0: every rule that was found with its help, results with partialFingerprints (they outlive a
 /// shift of lines) and, where the fix is mechanical, fixes.
@@ -84,7 +84,10 @@ void print_junit(std::ostream& out, std::span<const Finding> findings,
 /// {"schemaVersion":1,"rules":[{"id","tool","severity","what","why","fix","doc"}]}.
 /// tool   "lint", "doctor", or empty for both
 void print_rules_table(std::ostream& out, std::string_view tool);
-void print_rules_json(std::ostream& out, std::string_view tool);
+nlohmann::ordered_json rules_json(std::string_view tool);
+/// One rule of that list.
+struct Rule;
+nlohmann::ordered_json to_json(const Rule& rule);
 
 /// What tells a finding from others in the same file, whatever its line: for baselines and SARIF.
 std::string fingerprint(const Finding& finding, std::string_view source_line);

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "base/columns.h"
-#include "base/json_value.h"
 #include "base/sentence.h"
 #include "findings/finding.h"
 #include "findings/rule.h"
@@ -72,8 +71,6 @@ std::string place_of(const Finding& finding) {
     return place;
 }
 
-std::string quoted(const std::string& text) { return dumped(Json(text)); }
-
 }  // namespace
 
 namespace {
@@ -137,7 +134,7 @@ void print_wide(std::ostream& out, std::span<const Finding> findings, Colour col
     }
 }
 
-void print_json(std::ostream& out, std::span<const Finding> findings) {
+Json to_json(std::span<const Finding> findings) {
     Json list = Json::array();
     for (const Finding& finding : findings) {
         list.push_back({{"file", finding.file},
@@ -151,23 +148,7 @@ void print_json(std::ostream& out, std::span<const Finding> findings) {
                         {"fix", finding.fix},
                         {"doc", doc_of(finding)}});
     }
-    out << dumped(Json{{"schemaVersion", 1}, {"findings", std::move(list)}}) << '\n';
-}
-
-void print_yaml(std::ostream& out, std::span<const Finding> findings) {
-    if (findings.empty()) {
-        out << "findings: []\n";
-        return;
-    }
-    out << "findings:\n";
-    for (const Finding& finding : findings) {
-        out << "- file: " << quoted(finding.file) << "\n  line: " << finding.line
-            << "\n  column: " << finding.column << "\n  rule: " << finding.rule
-            << "\n  severity: " << to_text(finding.severity)
-            << "\n  message: " << quoted(finding.message)
-            << "\n  expected: " << quoted(finding.expected) << "\n  fix: " << quoted(finding.fix)
-            << '\n';
-    }
+    return {{"schemaVersion", 1}, {"findings", std::move(list)}};
 }
 
 void print_table(std::ostream& out, std::span<const Finding> findings) {

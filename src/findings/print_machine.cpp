@@ -209,19 +209,18 @@ void print_junit(std::ostream& out, std::span<const Finding> findings,
     out << "  </testsuite>\n</testsuites>\n";
 }
 
-void print_rules_json(std::ostream& out, std::string_view tool) {
+Json to_json(const Rule& rule) {
+    return {{"id", rule.id},     {"tool", rule.tool}, {"severity", to_text(rule.severity)},
+            {"what", rule.what}, {"why", rule.why},   {"fix", rule.fix},
+            {"doc", rule.doc}};
+}
+
+Json rules_json(std::string_view tool) {
     Json list = Json::array();
     for (const Rule& rule : rules()) {
-        if (!tool.empty() && rule.tool != tool) continue;
-        list.push_back({{"id", rule.id},
-                        {"tool", rule.tool},
-                        {"severity", to_text(rule.severity)},
-                        {"what", rule.what},
-                        {"why", rule.why},
-                        {"fix", rule.fix},
-                        {"doc", rule.doc}});
+        if (tool.empty() || rule.tool == tool) list.push_back(to_json(rule));
     }
-    out << dumped(Json{{"schemaVersion", 1}, {"rules", std::move(list)}}) << '\n';
+    return {{"schemaVersion", 1}, {"rules", std::move(list)}};
 }
 
 void print_rules_table(std::ostream& out, std::string_view tool) {

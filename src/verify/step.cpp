@@ -62,7 +62,7 @@ void print_text(std::ostream& out, const Report& report, Colour colour, double s
         << " failed, " << report.count(Verdict::kSkipped) << " skipped  (" << time.data() << ")\n";
 }
 
-void print_json(std::ostream& out, const Report& report) {
+document::Value to_value(const Report& report) {
     const auto step_node = [](const Step& step) {
         return make_mapping({{"id", step.id},
                              {"node", step.node},
@@ -71,14 +71,12 @@ void print_json(std::ostream& out, const Report& report) {
                              {"evidence", step.evidence},
                              {"fix", step.fix}});
     };
-    out << document::to_json_line(make_mapping(
-               {{"success", report.success()},
-                {"stopped", report.stopped},
-                {"summary", make_mapping({{"ok", report.count(Verdict::kOk)},
-                                          {"failed", report.count(Verdict::kFailed)},
-                                          {"skipped", report.count(Verdict::kSkipped)}})},
-                {"steps", document::make_sequence(report.steps, step_node)}}))
-        << '\n';
+    return make_mapping({{"success", report.success()},
+                         {"stopped", report.stopped},
+                         {"summary", make_mapping({{"ok", report.count(Verdict::kOk)},
+                                                   {"failed", report.count(Verdict::kFailed)},
+                                                   {"skipped", report.count(Verdict::kSkipped)}})},
+                         {"steps", document::make_sequence(report.steps, step_node)}});
 }
 
 }  // namespace aliquot::verify

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/colour.h"
+#include "document/value.h"
 
 /// Does a cluster really give what it promises: test pods, GPUs that compute, shares that hold.
 namespace aliquot::verify {
@@ -38,6 +39,6 @@ struct Report {
 void print_text(std::ostream& out, const Report& report, Colour colour, double seconds);
 /// {"success","stopped","summary":{"ok","failed","skipped"},"steps":[{"id","node","result","message",
 /// "evidence","fix"}]}; keys and order are a contract.
-void print_json(std::ostream& out, const Report& report);
+document::Value to_value(const Report& report);
 
 }  // namespace aliquot::verify

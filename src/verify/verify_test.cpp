@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "document/json.h"
 #include "kube_client/stub_api.h"
 #include "verify/test_pod.h"
 #include "verify/wanted.h"
@@ -355,9 +356,7 @@ TEST(Verify, LeavesANamespaceAloneThatIsNotOurs) {
 
 TEST(Verify, PrintsOneShapeOfJson) {
     Cluster cluster;
-    std::ostringstream text;
-    print_json(text, cluster.run());
-    const Json root = Json::parse(text.str());
+    const Json root = Json::parse(document::to_json(to_value(cluster.run())));
     EXPECT_EQ(root["success"], true);
     EXPECT_EQ(root["summary"]["failed"], 0);
     for (const Json& step : root["steps"]) {

@@ -239,8 +239,8 @@ TEST_F(RunTest, WhatTheDriverSaysBecomesItsOverhead) {
             {.argv = {kAliquot, "guard", "status", "-o", "json"}, .environment = environment_}, "",
             {.deadline = 60s});
         seen = answer ? answer->output : answer.error().message;
-        return seen.contains("\"trackedBytes\":1073741824") &&
-               seen.contains("\"overheadBytes\":314572800");
+        return seen.contains("\"trackedBytes\": 1073741824") &&
+               seen.contains("\"overheadBytes\": 314572800");
     })) << seen;
     std::ofstream(end) << "";
     const auto exit = process.wait(60s);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
+#include "cli/answer.h"
 #include "cli/cluster/placement_books.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
@@ -284,7 +285,7 @@ void explain_pod(Context& context, const ExplainPodOptions& words) {
     if (words.format == "text") {
         print_story(context, *pod, story);
     } else {
-        print_json(context, words.format, story_json(*pod, story));
+        print_answer(context.out, "PodPlacement", story_json(*pod, story), words.format);
     }
     const bool fine = story.state == "running" || story.state == "placed";
     context.exit_code = fine ? kOk : kFindings;
@@ -305,8 +306,7 @@ void add_explain_pod(command_line::Command& explain, Context& context) {
     command->add_option("NAME", words->name, "The pod", " ")->required();
     command->add_option("--top", words->top, "How many nodes to tell of (5)", "NUMBER")
         ->range(0U, 1000U);
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->format, {"text"});
     add_namespace_flag(*command, words->cluster, "Namespace of the pod");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { explain_pod(context, *words); });

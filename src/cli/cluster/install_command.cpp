@@ -7,6 +7,8 @@
 #include <ostream>
 #include <thread>
 
+#include "base/sentence.h"
+#include "cli/answer.h"
 #include "cli/cluster/install_options.h"
 #include "cli/cluster/step_line.h"
 #include "cli/commands.h"
@@ -228,7 +230,7 @@ void apply(Context& context, const InstallOptions& words, const install::Values&
     } else if (!dry_run && !words.no_wait) {
         await(context, api, words, json);
     }
-    if (words.format == "json") context.out << json.dump(2) << "\n";
+    if (words.format == "json") print_answer(context.out, "InstallReport", json, "json");
 }
 
 void run(Context& context, const InstallOptions& words) {
@@ -247,12 +249,9 @@ void run(Context& context, const InstallOptions& words) {
             for (const install::Manifest& one : manifests) {
                 items.push_back(nlohmann::ordered_json::parse(install::to_json(one)));
             }
-            context.out << nlohmann::ordered_json{{"apiVersion", "v1"},
-                                                  {"kind", "List"},
-                                                  {"items", std::move(items)}}
-                               .dump(2)
-                        << "\n";
-            return;
+            const nlohmann::ordered_json list{
+                {"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}};
+            return print_answer(context.out, "List", list, "json");
         }
         context.out << install::to_yaml(manifests);
         return;
@@ -261,12 +260,9 @@ void run(Context& context, const InstallOptions& words) {
 }
 
 void add_doing(command_line::Command& command, InstallOptions& words) {
-    command
-        .add_option(
-            "-o,--output", words.format,
-            "yaml prints the manifests without touching the cluster; json reports what was done",
-            "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(
+        command, words.format, {"text"}, {},
+        "yaml prints the manifests without touching the cluster; json reports what was done");
     command
         .add_option("--dry-run", words.dry_run,
                     "client: print the manifests; server: let the API server check them",

@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
-#include "document/write.h"
-#include "document/yaml.h"
 #include "labels/labels.h"
 #include "labels/sysfs.h"
 #include "os/root.h"
@@ -60,13 +59,10 @@ void print_labels(Context& context, const NodeLabelsOptions& words) {
         context.out << labels::to_feature_file(all);
         return;
     }
-    const nlohmann::ordered_json json(all);
-    if (words.format == "json") {
-        context.out << json.dump() << "\n";
-        return;
-    }
-    const auto tree = document::parse_yaml(json.dump());
-    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+    // Each label stands beside `labels`, too, as they did before there was an envelope.
+    nlohmann::ordered_json json{{"labels", all}};
+    json.update(nlohmann::ordered_json(all));
+    print_answer(context.out, "NodeLabels", json, words.format);
 }
 
 }  // namespace
@@ -102,8 +98,7 @@ void add_node_command(command_line::Command& program, Context& context) {
         ->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's",
                      "WORD (none, single, mixed)")
         ->one_of({"none", "single", "mixed"});
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { print_labels(context, *words); });
 }
 

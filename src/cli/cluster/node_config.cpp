@@ -7,6 +7,7 @@
 
 #include "base/nearest_word.h"
 #include "base/sentence.h"
+#include "cli/answer.h"
 #include "cli/cluster/node_command.h"
 #include "cli/cluster/node_config_wait.h"
 #include "cli/files/config_command.h"
@@ -175,12 +176,12 @@ void list(Context& context, const NodeConfigOptions& words) {
         rows.push_back({key, summary, users});
         list.push_back({{"key", key}, {"good", good}, {"summary", summary}, {"nodes", names}});
     }
-    if (words.format == "json") {
-        context.out << nlohmann::ordered_json{{"configMap", to_text(map_key(words))},
-                                              {"exists", !map->resource_version.empty()},
-                                              {"keys", list}}
-                           .dump()
-                    << '\n';
+    if (words.format != "table") {
+        print_answer(context.out, "NodeConfigList",
+                     nlohmann::ordered_json{{"configMap", to_text(map_key(words))},
+                                            {"exists", !map->resource_version.empty()},
+                                            {"keys", list}},
+                     words.format);
     } else if (map->data.empty()) {
         context.err << "aliquot: " << map_name(words)
                     << (map->resource_version.empty() ? " does not exist" : " has no keys")
@@ -320,8 +321,7 @@ void add_node_config(command_line::Command& node, Context& context) {
         "list", "List the keys of the ConfigMap, what they mean and which nodes serve them");
     all->footer("aliquot node config list\naliquot node config list -o json");
     auto listed = std::make_shared<NodeConfigOptions>();
-    all->add_option("-o,--output", listed->format, "Output format", "FORMAT (table, json)")
-        ->one_of({"table", "json"});
+    add_output(*all, listed->format);
     add_map_flags(*all, *listed);
     all->callback([listed, &context] { list(context, *listed); });
 

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/answer.h"
 #include "cli/cluster/node_picture.h"
 #include "command_line/command.h"
 
@@ -134,10 +135,7 @@ void add_node_list(command_line::Command& node, Context& context) {
     command->add_flag("--all", words->all, "Include nodes without GPUs");
     command->add_flag("-w,--watch", words->watch,
                       "Keep watching, and print a node again when it changes");
-    command
-        ->add_option("-o,--output", words->format, "Output format",
-                     "FORMAT (table, wide, json, yaml)")
-        ->one_of({"table", "wide", "json", "yaml"});
+    add_output(*command, words->format, {"table", "wide"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { list(context, *words); });
 }

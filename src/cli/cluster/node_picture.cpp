@@ -5,10 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/json_value.h"
 #include "base/sentence.h"
-#include "document/write.h"
-#include "document/yaml.h"
+#include "cli/answer.h"
 #include "node/names.h"
 
 namespace aliquot::cli {
@@ -135,16 +133,6 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
             {"labels", node.object.labels}};
 }
 
-void print(Context& context, const std::string& format, const Json& what) {
-    const std::string json = dumped(what);
-    if (format == "json") {
-        context.out << json << '\n';
-        return;
-    }
-    const auto tree = document::parse_yaml(json);
-    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
-}
-
 }  // namespace
 
 void tell_problems(Context& context, const NodePicture& picture) {
@@ -252,13 +240,13 @@ Row node_row(const NodePicture& picture, const node::GpuNode& node, bool wide) {
 
 void print_node(Context& context, const std::string& format, const NodePicture& picture,
                 const node::GpuNode& node) {
-    print(context, format, to_json(picture, node));
+    print_answer(context.out, "GpuNode", to_json(picture, node), format);
 }
 
 void print_nodes(Context& context, const std::string& format, const NodePicture& picture) {
     Json nodes = Json::array();
     for (const auto& node : picture.nodes.nodes) nodes.push_back(to_json(picture, node));
-    print(context, format, {{"nodes", std::move(nodes)}});
+    print_answer(context.out, "GpuNodeList", Json{{"nodes", std::move(nodes)}}, format);
 }
 
 }  // namespace aliquot::cli

@@ -5,6 +5,7 @@
 
 #include "base/sentence.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/cluster/node_picture.h"
 #include "command_line/command.h"
 #include "node/names.h"

@@ -2,14 +2,10 @@
 #include "cli/cluster/placement_books.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/json_value.h"
 #include "base/text.h"
 #include "base/time_text.h"
-#include "document/write.h"
-#include "document/yaml.h"
 #include "k8s/node.h"
 #include "scheduling/gang_objects.h"
 #include "scheduling/plan.h"
@@ -181,16 +177,6 @@ std::string units_text(const scheduling::DeviceUnits& units) {
         }
     }
     return text;
-}
-
-void print_json(Context& context, const std::string& format, const nlohmann::ordered_json& what) {
-    const std::string json = dumped(what);
-    if (format == "json") {
-        context.out << json << '\n';
-        return;
-    }
-    const auto tree = document::parse_yaml(json);
-    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
 }
 
 }  // namespace aliquot::cli

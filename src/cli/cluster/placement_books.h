@@ -55,7 +55,4 @@ std::string age_of(const std::string& created, std::chrono::system_clock::time_p
 /// "GPU-1 x2, GPU-2" of one target.
 std::string units_text(const scheduling::DeviceUnits& units);
 
-/// Prints a document of `-o json` or `-o yaml`.
-void print_json(Context& context, const std::string& format, const nlohmann::ordered_json& what);
-
 }  // namespace aliquot::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/cluster/placement_books.h"
 #include "cli/cluster/placement_defrag.h"
 #include "cli/commands.h"
@@ -196,7 +197,7 @@ void status(Context& context, const StatusOptions& words) {
     if (words.format == "table") {
         print_status(context, *picture, waiting);
     } else {
-        print_json(context, words.format, status_json(*picture, waiting));
+        print_answer(context.out, "PlacementStatus", status_json(*picture, waiting), words.format);
     }
 }
 
@@ -205,8 +206,7 @@ void add_status(command_line::Command& placement, Context& context) {
         "status", "Show what is booked of the GPUs, and which pods wait for a place and why");
     command->footer("aliquot placement status\naliquot placement status -o json");
     auto words = std::make_shared<StatusOptions>();
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, words->format);
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { status(context, *words); });
 }

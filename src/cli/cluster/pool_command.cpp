@@ -5,13 +5,13 @@
 
 #include "base/sentence.h"
 #include "base/time_text.h"
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/cluster/pool_provider.h"
 #include "cli/cluster/pool_resource.h"
 #include "cli/cluster/pool_spot.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
-#include "cli/files/size_command.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
 #include "document/json.h"
@@ -99,29 +99,30 @@ std::optional<Seen> look_at_cluster(Context& context, kube_client::Api& api,
     return Seen{objects_of(*nodes), objects_of(*pods)};
 }
 
-void print_desired(Context& context, const PoolOptions& words, const pools::Pool& pool,
-                   const pools::Desired& desired, const pools::ScheduleLook& look) {
-    if (words.format != "table") {
-        const Value value = document::make_mapping(
-            {{"pool", pool.name},
-             {"desired", desired.nodes},
-             {"present", desired.present},
-             {"starting", desired.starting},
-             {"busy", desired.busy},
-             {"failed", desired.failed},
-             {"sick", desired.sick},
-             {"placeholders", desired.placeholders},
-             {"ask", desired.ask},
-             {"remove", desired.remove},
-             {"parts", document::make_mapping({{"schedule", desired.by_schedule},
-                                               {"hand", desired.by_hand},
-                                               {"queue", desired.by_queue},
-                                               {"warm", desired.by_warm},
-                                               {"cooling", desired.cooling}})},
-             {"reasons", desired.reasons},
-             {"next", or_null(look.next.has_value(), look.next ? rfc3339(*look.next) : "")}});
-        return print_answer(context, value, words.format);
-    }
+Value document_of(const pools::Pool& pool, const pools::Desired& desired,
+                  const pools::ScheduleLook& look) {
+    return document::make_mapping(
+        {{"pool", pool.name},
+         {"desired", desired.nodes},
+         {"present", desired.present},
+         {"starting", desired.starting},
+         {"busy", desired.busy},
+         {"failed", desired.failed},
+         {"sick", desired.sick},
+         {"placeholders", desired.placeholders},
+         {"ask", desired.ask},
+         {"remove", desired.remove},
+         {"parts", document::make_mapping({{"schedule", desired.by_schedule},
+                                           {"hand", desired.by_hand},
+                                           {"queue", desired.by_queue},
+                                           {"warm", desired.by_warm},
+                                           {"cooling", desired.cooling}})},
+         {"reasons", desired.reasons},
+         {"next", or_null(look.next.has_value(), look.next ? rfc3339(*look.next) : "")}});
+}
+
+void print_desired(Context& context, const pools::Pool& pool, const pools::Desired& desired,
+                   const pools::ScheduleLook& look) {
     context.out << pool.name << ": " << counted(desired.nodes, "node") << " wanted, "
                 << desired.present << " there (" << desired.busy << " with pods, "
                 << desired.starting << " starting)\n";
@@ -136,13 +137,30 @@ void print_desired(Context& context, const PoolOptions& words, const pools::Pool
     if (look.next) context.out << "  next change of a schedule: " << rfc3339(*look.next) << '\n';
 }
 
+void print_explanation(Context& context, Value told, const std::string& format) {
+    print_answer(context.out, "PoolExplanation", versioned(std::move(told)), format);
+}
+
 void explain_pools(Context& context, const PoolOptions& words,
                    const std::vector<pools::Pool>& all) {
     const auto now = moment_of(context, words);
     if (!now) return;
+    std::vector<Value> told;
     for (const pools::Pool& pool : all) {
         const auto look = pools::look_at(pool.schedules, {}, *now);
-        print_desired(context, words, pool, pools::decide(pool, look, {}, {}, *now), look);
+        const auto desired = pools::decide(pool, look, {}, {}, *now);
+        if (words.format == "table") {
+            print_desired(context, pool, desired, look);
+        } else {
+            told.push_back(document_of(pool, desired, look));
+        }
+    }
+    if (told.size() == 1) print_explanation(context, std::move(told.front()), words.format);
+    // One document, whatever the file holds.
+    if (told.size() > 1) {
+        print_answer(context.out, "PoolExplanationList",
+                     document::make_sequence(told, [](const Value& one) { return one; }),
+                     words.format);
     }
 }
 
@@ -166,7 +184,12 @@ void explain_pool_of_cluster(Context& context, const PoolOptions& words) {
         context.exit_code = kFindings;
         return;
     }
-    print_desired(context, words, round.pool, round.desired, round.schedule);
+    if (words.format == "table") {
+        print_desired(context, round.pool, round.desired, round.schedule);
+    } else {
+        print_explanation(context, document_of(round.pool, round.desired, round.schedule),
+                          words.format);
+    }
     for (const Value& condition : document::items_at(*value, {"status", "conditions"})) {
         if (document::text_at(condition, {"status"}) != "False") continue;
         context.err << "aliquot: " << document::text_at(condition, {"type"}) << ": "
@@ -241,7 +264,8 @@ void list_pools(Context& context, const PoolOptions& words) {
     if (!page) return fail(context, page.failure());
     const auto objects = objects_of(*page);
     if (words.format != "table") {
-        return print_answer(context, document::make_mapping({{"pools", objects}}), words.format);
+        return print_answer(context.out, "PoolList",
+                            versioned(document::make_mapping({{"pools", objects}})), words.format);
     }
     std::vector<Row> rows{{"POOL", "MIN", "MAX", "DESIRED", "NODES", "ENGINE", "WHY"}};
     for (const Value& one : objects) {
@@ -262,8 +286,7 @@ void show_pool(Context& context, const PoolOptions& words) {
     if (!object) return fail(context, object.failure());
     const auto value = document::parse_json(object->json);
     if (!value) return fail(context, kCouldNotRun, value.error().message);
-    context.out << (words.format == "json" ? document::to_json(*value) + "\n"
-                                           : document::to_yaml(*value));
+    print_document(context.out, *value, words.format);
 }
 
 void patch_pool(Context& context, const PoolOptions& words, const Value& spec) {
@@ -316,29 +339,23 @@ void add_pool_command(command_line::Command& program, Context& context) {
         command->callback([words, run, &context] { run(context, *words); });
         return command;
     };
-    const auto add_format = [&](command_line::Command* command) {
-        command
-            ->add_option("-o,--output", words->format, "Output format",
-                         "FORMAT (table, json, yaml)")
-            ->one_of({"table", "json", "yaml"});
-    };
     auto* apply = add("apply", "Write the pools of a file into the cluster",
                       "aliquot pool apply -f pool.yaml --dry-run", apply_pool);
     apply->add_option("-f,--file", words->file, "Pool file; - is standard input", "FILE")
         ->required();
     apply->add_flag("--dry-run", words->dry_run, "Have the cluster check them only");
     auto* list = add("list", "List the pools of the cluster", "aliquot pool list", list_pools);
-    add_format(list);
+    add_output(*list, words->format);
     auto* show = add("show", "Show one pool", "aliquot pool show gpu-pool -o json", show_pool);
-    add_format(show);
-    auto* explain = add("explain", "Say how many nodes a pool should have now, and why",
+    add_output(*show, words->format);
+    auto* explain = add("explain", "Tell how many nodes a pool should have now, and why",
                         "aliquot pool explain gpu-pool\n"
                         "aliquot pool explain -f pool.yaml --at 2026-12-01T09:00:00Z",
                         explain_pool);
     explain->add_option("POOL", words->name, "Its name in the cluster", " ");
     explain->add_option("-f,--file", words->file, "Of a file instead, without a cluster", "FILE");
     explain->add_option("--at", words->at, "At this time instead of now", "TIME");
-    add_format(explain);
+    add_output(*explain, words->format);
     auto* scale = add("scale", "Have at least so many nodes, whatever schedule and queue want",
                       "aliquot pool scale gpu-pool --replicas 5", scale_pool);
     scale->add_option("--replicas", words->nodes, "Nodes", "N")->required();

@@ -10,7 +10,7 @@
 #include "base/time_text.h"
 #include "base/units.h"
 #include "catalog/gpu_instances.h"
-#include "cli/files/size_command.h"
+#include "cli/answer.h"
 #include "command_line/command.h"
 #include "document/build.h"
 #include "pools/spot.h"
@@ -91,15 +91,15 @@ void advise_spot(Context& context, const SpotWords& words) {
         market->on_demand > 0 ? kPercent * (1 - market->spot / market->on_demand) : 0;
     if (words.format != "text") {
         return print_answer(
-            context,
-            document::make_mapping({{"instance", words.type},
-                                    {"pays", advice.pays},
-                                    {"onDemandUsd", advice.on_demand_cost},
-                                    {"onDemandHours", job->hours},
-                                    {"spotUsd", advice.spot_cost},
-                                    {"spotHours", advice.spot_hours},
-                                    {"bestCheckpointHours", advice.best_checkpoint_hours},
-                                    {"words", advice.words}}),
+            context.out, "SpotAdvice",
+            versioned(document::make_mapping({{"instance", words.type},
+                                              {"pays", advice.pays},
+                                              {"onDemandUsd", advice.on_demand_cost},
+                                              {"onDemandHours", job->hours},
+                                              {"spotUsd", advice.spot_cost},
+                                              {"spotHours", advice.spot_hours},
+                                              {"bestCheckpointHours", advice.best_checkpoint_hours},
+                                              {"words", advice.words}})),
             words.format);
     }
     context.out << words.type << ": " << advice.words << '\n'
@@ -145,7 +145,7 @@ void add_pool_spot(command_line::Command& pool, Context& context) {
         ->add_option("--notices", words->notices, "How often an hour a node is taken back",
                      "N (0.05)")
         ->range(0.0, 60.0);
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { advise_spot(context, *words); });
 }
 

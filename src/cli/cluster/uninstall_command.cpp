@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/cluster/step_line.h"
 #include "cli/commands.h"
@@ -38,15 +39,13 @@ void print_text(Context& context, const install::UninstallResult& result, bool d
     for (const std::string& one : result.remains) context.out << "remains: " << one << "\n";
 }
 
-void print_json(Context& context, const install::UninstallResult& result) {
+nlohmann::ordered_json json_of(const install::UninstallResult& result) {
     nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
     for (const install::CleanedNode& node : result.nodes) {
         nodes.push_back({{"name", node.name}, {"removed", node.removed}, {"host", node.host}});
     }
-    const nlohmann::ordered_json json = {
-        {"schemaVersion", 1},  {"removed", result.removed}, {"nodes", std::move(nodes)},
-        {"kept", result.kept}, {"remains", result.remains}, {"problems", result.problems}};
-    context.out << json.dump(2) << "\n";
+    return {{"schemaVersion", 1},  {"removed", result.removed}, {"nodes", std::move(nodes)},
+            {"kept", result.kept}, {"remains", result.remains}, {"problems", result.problems}};
 }
 
 void run(Context& context, const UninstallOptions& words) {
@@ -63,10 +62,10 @@ void run(Context& context, const UninstallOptions& words) {
                            .limit = std::chrono::seconds(words.timeout_seconds),
                            .progress = [&line](const std::string& step) { line.show(step); }});
     line.end();
-    if (words.format == "json") {
-        print_json(context, result);
-    } else {
+    if (words.format == "text") {
         print_text(context, result, words.dry_run);
+    } else {
+        print_answer(context.out, "UninstallReport", json_of(result), words.format);
     }
     for (const std::string& one : result.problems) fail(context, kFindings, one);
 }
@@ -95,8 +94,7 @@ void add_uninstall_command(command_line::Command& program, Context& context) {
         ->add_option("--timeout", words->timeout_seconds, "Seconds to wait at each step",
                      "SECONDS (120)")
         ->range(1, 3600);
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json)")
-        ->one_of({"text", "json"});
+    add_output(*command, words->format, {"text"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });
 }

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
@@ -77,10 +78,10 @@ void run(Context& context, VerifyOptions& words) {
     };
     const auto report = verify::run(*connection->api, options, ending.token(), tell);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    if (words.format == "json") {
-        verify::print_json(context.out, report);
-    } else {
+    if (words.format == "text") {
         verify::print_text(context.out, report, context.colour, took.count());
+    } else {
+        print_answer(context.out, "VerifyReport", verify::to_value(report), words.format);
     }
     if (!report.could_look) {
         context.exit_code = kCouldNotRun;
@@ -132,8 +133,7 @@ void add_verify_command(command_line::Command& program, Context& context) {
                         "NAME");
     add_namespace_flag(*command, words->cluster,
                        "Namespace that is made for the test pods; default aliquot-verify");
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json)")
-        ->one_of({"text", "json"});
+    add_output(*command, words->format, {"text"});
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { run(context, *words); });
 }

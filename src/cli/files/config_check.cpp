@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
 #include "findings/finding.h"
@@ -44,8 +46,9 @@ void check(Context& context, const ConfigCheckOptions& words) {
         if (text) findings::print_text(context.out, checked.findings, context.colour);
         all.insert(all.end(), checked.findings.begin(), checked.findings.end());
     }
-    if (words.format == "json") findings::print_json(context.out, all);
-    if (words.format == "yaml") findings::print_yaml(context.out, all);
+    if (words.format == "json" || words.format == "yaml") {
+        print_answer(context.out, "FindingList", findings::to_json(all), words.format);
+    }
     if (words.format == "table") findings::print_table(context.out, all);
     if (context.exit_code == kOk && findings::has_errors(all)) context.exit_code = kFindings;
 }
@@ -67,10 +70,7 @@ void add_config_check(command_line::Command& config, Context& context) {
     auto words = std::make_shared<ConfigCheckOptions>();
     command->add_option("FILE", words->files, "What to check; - is the standard input", "...")
         ->required();
-    command
-        ->add_option("-o,--output", words->format, "Output format",
-                     "FORMAT (text, json, yaml, table)")
-        ->one_of({"text", "json", "yaml", "table"});
+    add_output(*command, words->format, {"text", "table"});
     command
         ->add_option("--compat", words->compatibility,
                      "Read as NVIDIA's plugin does: ignore what it ignores, with a warning",

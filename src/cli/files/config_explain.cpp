@@ -6,14 +6,12 @@
 #include <optional>
 #include <ostream>
 
-#include "base/json_value.h"
 #include "base/sentence.h"
+#include "cli/answer.h"
 #include "cli/files/config_claims.h"
 #include "cli/files/config_command.h"
 #include "cli/host/node_offer.h"
 #include "command_line/command.h"
-#include "document/write.h"
-#include "document/yaml.h"
 #include "dra/places.h"
 #include "k8s/memory_amount.h"
 #include "os/root.h"
@@ -178,14 +176,11 @@ void explain(Context& context, const ExplainOptions& words) {
         return;
     }
     if (format == "text") return print_text(context.out, node->inventory, node->offer);
-    const std::string json = dumped(by_claims ? claims_json(*node, places, claim_mode(words.dra))
-                                              : to_json(node->inventory, node->offer));
-    if (format == "json") {
-        context.out << json << '\n';
-    } else {
-        const auto tree = document::parse_yaml(json);
-        if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+    if (by_claims) {
+        const Json answer = claims_json(*node, places, claim_mode(words.dra));
+        return print_answer(context.out, "ClaimOffer", answer, format);
     }
+    print_answer(context.out, "SharingOffer", to_json(node->inventory, node->offer), format);
 }
 
 }  // namespace
@@ -205,8 +200,7 @@ void add_config_explain(command_line::Command& config, Context& context) {
                      "What it would hand out by ResourceClaims instead, as aliquot-agent --dra",
                      "MODE (whole, fixed, consumable)")
         ->one_of({"whole", "fixed", "consumable"});
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { explain(context, *words); });
 }
 

@@ -12,15 +12,17 @@
 #include <vector>
 
 #include "base/sentence.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
 #include "detect/detect.h"
-#include "document/write.h"
-#include "document/yaml.h"
+#include "document/json.h"
 
 namespace aliquot::cli {
 namespace {
+
+using document::Value;
 
 struct DetectOptions {
     std::vector<std::string> files;
@@ -91,14 +93,12 @@ void print_text(std::ostream& out, const std::string& name, const detect::Verdic
 }
 
 /// A judged file with its name in front: {"file":"a","label":...}.
-std::string json_of(const std::string& name, const detect::Verdict& verdict,
-                    std::string_view text) {
-    std::string file = "{\"file\":\"";
-    for (const char byte : name) {
-        if (byte == '"' || byte == '\\') file += '\\';
-        file += static_cast<unsigned char>(byte) < 0x20 ? '?' : byte;
-    }
-    return file + "\"," + detect::to_json_line(verdict, text).substr(1);
+Value document_of(const std::string& name, const detect::Verdict& verdict, std::string_view text) {
+    Value judged = document::make_mapping({{"file", name}});
+    const auto read = document::parse_json(detect::to_json_line(verdict, text));
+    if (!read) return judged;
+    for (const auto& entry : with_camel_case(*read).entries) judged.entries.push_back(entry);
+    return judged;
 }
 
 void note_cut(Context& context, const std::string& name, const detect::Verdict& verdict) {
@@ -159,7 +159,7 @@ private:
 };
 
 void judge_files(Context& context, const DetectOptions& words) {
-    std::string json;
+    Value all = document::make_sequence();
     for (const std::string& file : words.files) {
         const auto input = read_head(file);
         if (!input) {
@@ -175,16 +175,11 @@ void judge_files(Context& context, const DetectOptions& words) {
         if (words.format == "text") {
             print_text(context.out, input->name, verdict, text, words.explain);
         } else {
-            if (!json.empty()) json += ",\n";
-            json += json_of(input->name, verdict, text);
+            all.items.push_back(document_of(input->name, verdict, text));
         }
     }
-    if (words.format == "json") context.out << "[" << json << "]\n";
-    if (words.format == "yaml") {
-        const document::Stream stream = document::parse_yaml("[" + json + "]");
-        if (!stream.documents.empty()) {
-            context.out << document::to_yaml(stream.documents.front());
-        }
+    if (words.format != "text") {
+        print_answer(context.out, "DetectionList", std::move(all), words.format);
     }
 }
 
@@ -272,8 +267,7 @@ void add_detect_command(command_line::Command& program, Context& context) {
         ->add_option("--kind", words->kind, "Kind of input, when the name does not tell",
                      "KIND (auto, text, requirements, dockerfile, manifest, code, command)")
         ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"});
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"});
+    add_output(*command, words->format, {"text"});
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
     command->add_flag("--keywords-only", words->keywords_only,
                       "Judge by fourteen keywords alone, for comparison; it always names a GPU");

@@ -105,7 +105,10 @@ TEST_F(Detect, ReadsAFileByItsNameAndShowsTheArithmetic) {
     EXPECT_THAT(out_.str(), HasSubstr("stack \"vllm\" at 0"));
     EXPECT_THAT(out_.str(), HasSubstr("score; above 0 means GPU"));
     EXPECT_EQ(detect({"-o", "json", file("a\"b", "GPU \xFF")}), kOk);
-    EXPECT_EQ(nlohmann::json::parse(out_.str())[0]["label"], "gpu");
+    const auto list = nlohmann::json::parse(out_.str());
+    EXPECT_EQ(list["kind"], "DetectionList");
+    EXPECT_EQ(list["items"][0]["label"], "gpu");
+    EXPECT_EQ(list["items"][0]["gpuType"], list["items"][0]["gpu_type"]);
     EXPECT_EQ(detect({"-o", "yaml", file("Dockerfile", "FROM debian\n")}), kOk);
     EXPECT_THAT(out_.str(), HasSubstr("kind: dockerfile"));
 }

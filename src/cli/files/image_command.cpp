@@ -3,11 +3,12 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
-#include "document/json.h"
+#include "document/build.h"
 #include "pools/image_contract.h"
 
 namespace aliquot::cli {
@@ -38,9 +39,9 @@ void check_image(Context& context, const ImageWords& words) {
     if (words.format == "table") {
         print_rows(context.out, rows);
     } else {
-        context.out << document::to_json(
-                           document::make_mapping({{"contract", words.contract}, {"items", list}}))
-                    << '\n';
+        print_answer(context.out, "ImageCheck",
+                     document::make_mapping({{"contract", words.contract}, {"items", list}}),
+                     words.format);
     }
 }
 
@@ -65,8 +66,7 @@ void add_image_command(command_line::Command& program, Context& context) {
         ->required();
     check->add_option("--contract", words->contract, "Which one", "NAME (ci-cuda)")
         ->one_of({"ci-cuda"});
-    check->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json)")
-        ->one_of({"table", "json"});
+    add_output(*check, words->format);
     check->callback([words, &context] { check_image(context, *words); });
 }
 

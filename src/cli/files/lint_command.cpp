@@ -4,11 +4,13 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
 #include "findings/finding.h"
@@ -55,8 +57,9 @@ void print(std::ostream& out, const lint::Run& run, const std::string& format, C
     if (format == "text") findings::print_text(out, run.findings, colour);
     if (format == "wide") findings::print_wide(out, run.findings, colour, source);
     if (format == "table") findings::print_table(out, run.findings);
-    if (format == "json") findings::print_json(out, run.findings);
-    if (format == "yaml") findings::print_yaml(out, run.findings);
+    if (format == "json" || format == "yaml") {
+        print_answer(out, "FindingList", findings::to_json(run.findings), format);
+    }
     if (format == "sarif") findings::print_sarif(out, run.findings, source);
     if (format == "github") findings::print_github(out, run.findings);
     if (format == "junit") {
@@ -129,7 +132,10 @@ void write_settings(Context& context) {
 }
 
 void list_rules(Context& context, const LintOptions& words) {
-    if (words.formats.front() == "json") return findings::print_rules_json(context.out, "lint");
+    const std::string& format = words.formats.front();
+    if (format == "json" || format == "yaml") {
+        return print_answer(context.out, "RuleList", findings::rules_json("lint"), format);
+    }
     findings::print_rules_table(context.out, "lint");
 }
 

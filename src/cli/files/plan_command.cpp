@@ -7,8 +7,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/files/size_command.h"
 #include "cli/svg_file.h"
 #include "command_line/command.h"
 #include "document/json.h"
@@ -143,7 +143,7 @@ void make(Context& context, const PlanOptions& words) {
         return;
     }
     if (words.format == "dra") return print_claims(context, made);
-    if (words.format == "text" || words.format == "table") {
+    if (words.format == "text") {
         context.out << to_text(made, *request);
         if (after) {
             context.out << "\nWhat if " << words.what_if << ":\n" << to_text(*after, *changed);
@@ -152,7 +152,7 @@ void make(Context& context, const PlanOptions& words) {
     }
     Value root = to_node(made, *request);
     if (after) append(root, "what_if", what_if_node(words.what_if, *after, *changed));
-    print_answer(context, root, words.format);
+    print_answer(context.out, "SharingPlan", versioned(with_camel_case(root)), words.format);
 }
 
 void add_inputs(command_line::Command& command, PlanOptions& words) {
@@ -245,12 +245,9 @@ void add_plan_command(command_line::Command& program, Context& context) {
     command->add_option("--write", words->write, "Write all files of the plan to a directory",
                         "DIR");
     add_svg_flag(*command, words->svg, "the GPUs and their shares as a picture");
-    command
-        ->add_option("-o,--output", words->format,
-                     "Output format; aliquot, nvidia: the configuration itself; dra: "
-                     "ResourceClaimTemplates for its pods",
-                     "FORMAT (text, json, yaml, aliquot, nvidia, dra)")
-        ->one_of({"text", "table", "json", "yaml", "aliquot", "nvidia", "dra"});
+    add_output(*command, words->format, {"text"}, {"aliquot", "nvidia", "dra"},
+               "Output format; aliquot, nvidia: the configuration itself; dra: "
+               "ResourceClaimTemplates for its pods");
     add_undo(*command, *words);
     command->callback([words, &context] { make(context, *words); });
 }

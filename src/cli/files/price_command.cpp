@@ -9,10 +9,10 @@
 #include "base/time_text.h"
 #include "catalog/gpu_instances.h"
 #include "catalog/gpu_models.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "cli/files/price_file.h"
-#include "cli/files/size_command.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
 #include "cost/outputs.h"
@@ -119,12 +119,13 @@ void list(Context& context, const ListOptions& words) {
         return std::pair(one.instance->gpu_count == 0, one.per_gpu);
     });
     if (words.format != "table") {
-        print_answer(context,
-                     make_mapping({{"currency", file->currency},
-                                   {"prices",
-                                    document::make_sequence(
-                                        all, [](const Priced& one) { return document_of(one); })}}),
-                     words.format);
+        print_answer(
+            context.out, "PriceList",
+            versioned(make_mapping(
+                {{"currency", file->currency},
+                 {"prices", document::make_sequence(
+                                all, [](const Priced& one) { return document_of(one); })}})),
+            words.format);
         return;
     }
     std::vector<Row> rows{{"TYPE", "CLOUD", "GPUS", file->currency + "/H", "GPU/H", "SPOT/H",
@@ -202,8 +203,7 @@ void add_list(command_line::Command& price, Context& context) {
     command->add_option("--cloud", words->cloud, "Only machines of this cloud", "CLOUD")
         ->one_of({"aws", "azure", "gcp"});
     command->add_option("--prices", words->prices, "Own prices, which go first", "FILE");
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, words->format);
     command->footer(
         "aliquot price list --gpu t4 --cloud aws\naliquot price list --prices site.yaml");
     command->callback([words, &context] { list(context, *words); });

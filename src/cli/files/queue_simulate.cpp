@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "cli/files/queue_command.h"
@@ -256,14 +257,17 @@ void print_outcomes(Context& context, const replay::Trace& trace, const Simulate
         write_svg(context, named ? words.output : words.svg, replay::wait_picture(curves));
     }
     if (!prints_beside(words.svg)) return;
-    if (words.output != "json") return print_table(context.out, trace, words, outcomes);
-    context.out << document::to_json(
-                       make_mapping({{"jobs", trace.jobs.size()},
-                                     {"skipped", trace.skipped},
-                                     {"gpus", words.gpus},
-                                     {"per_node", words.per_node},
-                                     {"policies", make_sequence(outcomes, outcome_node)}}))
-                << '\n';
+    if (words.output != "json" && words.output != "yaml") {
+        return print_table(context.out, trace, words, outcomes);
+    }
+    print_answer(
+        context.out, "QueueSimulation",
+        with_camel_case(make_mapping({{"jobs", trace.jobs.size()},
+                                      {"skipped", trace.skipped},
+                                      {"gpus", words.gpus},
+                                      {"per_node", words.per_node},
+                                      {"policies", make_sequence(outcomes, outcome_node)}})),
+        words.output);
 }
 
 void simulate(Context& context, const SimulateOptions& words) {
@@ -311,12 +315,13 @@ void add_synthetic(command_line::Command& command, SimulateOptions& words) {
 void add_output(command_line::Command& command, SimulateOptions& words) {
     command
         .add_option("-o,--output", words.output,
-                    "table, json, or a file for a picture of the waits",
-                    "FORMAT (table, json, FILE.svg)")
+                    "table, json, yaml, or a file for a picture of the waits",
+                    "FORMAT (table, json, yaml, FILE.svg)")
         ->check([](const std::string& value) {
-            const bool good = value == "table" || value == "json" ||
+            const bool good = value == "table" || value == "text" || value == "json" ||
+                              value == "yaml" ||
                               (value.size() > 4 && value.compare(value.size() - 4, 4, ".svg") == 0);
-            return good ? std::string() : value + ", expected table, json or FILE.svg";
+            return good ? std::string() : value + ", expected table, json, yaml or FILE.svg";
         });
 }
 

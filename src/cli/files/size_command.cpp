@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "catalog/gpu_models.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "command_line/command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "plan/pool.h"
 #include "sizing/batch.h"
 #include "sizing/text.h"
@@ -109,27 +109,12 @@ void advise(Context& context, const BatchOptions& words) {
     if (words.format == "text") {
         print_text(context, rows, words.failed_at);
     } else {
-        print_answer(context, answer_of(rows, words.failed_at), words.format);
+        print_answer(context.out, "BatchAdvice",
+                     versioned(with_camel_case(answer_of(rows, words.failed_at))), words.format);
     }
 }
 
 }  // namespace
-
-void print_answer(Context& context, const Value& node, std::string_view format) {
-    Value root = document::make_mapping({{"schemaVersion", 1}});
-    root.entries.insert(root.entries.end(), node.entries.begin(), node.entries.end());
-    if (format == "json") {
-        context.out << document::to_json(root) << '\n';
-    } else {
-        context.out << document::to_yaml(root);
-    }
-}
-
-void add_format(command_line::Command& command, std::string& format) {
-    command.add_option("-o,--output", format, "Output format", "FORMAT (text, json, yaml)")
-        ->one_of({"text", "json", "yaml"})
-        ->transform([](const std::string& word) { return word == "table" ? "text" : word; });
-}
 
 void add_size_batch(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
@@ -152,7 +137,7 @@ void add_size_batch(command_line::Command& size, Context& context) {
         ->range(0.0, 1e6);
     command->add_option("--failed-at", words->failed_at, "A batch size that ran out of memory", "N")
         ->range(1U, 1U << 30U);
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { advise(context, *words); });
 }
 

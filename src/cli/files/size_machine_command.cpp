@@ -8,11 +8,11 @@
 #include "base/number.h"
 #include "base/sentence.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
 #include "command_line/command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "k8s/memory_amount.h"
 #include "sizing/floor.h"
 #include "sizing/instance.h"
@@ -151,7 +151,8 @@ void choose(Context& context, const InstanceOptions& words) {
     if (words.format == "text") {
         print_text(context, *choice);
     } else {
-        print_answer(context, answer_of(*choice), words.format);
+        print_answer(context.out, "InstanceChoice", versioned(with_camel_case(answer_of(*choice))),
+                     words.format);
     }
 }
 
@@ -192,19 +193,18 @@ void check_node(Context& context, const NodeCheckOptions& words) {
     });
     context.exit_code = failed ? kFindings : kOk;
     if (words.format != "text") {
+        const auto check_node = [](const sizing::FloorCheck& check) {
+            return make_mapping({{"name", check.name},
+                                 {"result", to_text(check.verdict)},
+                                 {"found", check.found},
+                                 {"expected", check.expected}});
+        };
         return print_answer(
-            context,
-            make_mapping({{"node", words.type},
-                          {"profile", words.profile},
-                          {"success", !failed},
-                          {"checks", make_sequence(checks,
-                                                   [](const sizing::FloorCheck& check) {
-                                                       return make_mapping(
-                                                           {{"name", check.name},
-                                                            {"result", to_text(check.verdict)},
-                                                            {"found", check.found},
-                                                            {"expected", check.expected}});
-                                                   })}}),
+            context.out, "NodeCheck",
+            versioned(make_mapping({{"node", words.type},
+                                    {"profile", words.profile},
+                                    {"success", !failed},
+                                    {"checks", make_sequence(checks, check_node)}})),
             words.format);
     }
     for (const sizing::FloorCheck& check : checks) {
@@ -242,7 +242,7 @@ void right_size_runs(Context& context, const MeasuredOptions& words) {
     if (!sizes) return fail(context, kUsage, input->name + ": " + sizes.error().message);
     if (words.format != "text") {
         Value root = make_mapping({{"workloads", make_sequence(*sizes, right_size_node)}});
-        print_answer(context, root, words.format);
+        print_answer(context.out, "RightSizeList", versioned(with_camel_case(root)), words.format);
         return;
     }
     for (const auto& size : *sizes) {
@@ -283,7 +283,7 @@ void add_size_instance(command_line::Command& size, Context& context) {
                         "CORES");
     command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory",
                         "AMOUNT");
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { choose(context, *words); });
 }
 
@@ -307,7 +307,7 @@ void add_size_node(command_line::Command& size, Context& context) {
         ->range(0.0, 1e6);
     command->add_option("--driver", words->facts.driver, "Driver version", "VERSION");
     command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version", "VERSION");
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { check_node(context, *words); });
 }
 
@@ -324,7 +324,7 @@ void add_size_measured(command_line::Command& size, Context& context) {
         ->required();
     command->add_option("--runs", words->runs, "Runs that are needed to go down", "N")
         ->range(1U, 10000U);
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { right_size_runs(context, *words); });
 }
 

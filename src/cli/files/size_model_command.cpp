@@ -8,11 +8,11 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "catalog/mig_profiles.h"
+#include "cli/answer.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
 #include "command_line/command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "k8s/memory_amount.h"
 #include "plan/pool.h"
 #include "sizing/card.h"
@@ -321,10 +321,10 @@ void estimate(Context& context, const ModelOptions& words) {
     const bool held = *card ? (*card)->fit.fits : !choice->best.empty();
     context.exit_code = held ? kOk : kFindings;
     if (words.format == "text") {
-        print_text(context, *shape, shown, *need, *choice, *card, words.gpus > 0);
-    } else {
-        print_answer(context, answer_of(*shape, shown, *need, *choice, *card), words.format);
+        return print_text(context, *shape, shown, *need, *choice, *card, words.gpus > 0);
     }
+    const Value answer = answer_of(*shape, shown, *need, *choice, *card);
+    print_answer(context.out, "ModelSize", versioned(with_camel_case(answer)), words.format);
 }
 
 void add_load(command_line::Command& command, ModelOptions& words) {
@@ -391,7 +391,7 @@ void add_size_model(command_line::Command& size, Context& context) {
         ->range(0.0, 1e4);
     command->add_option("--memory", words->memory, "Memory of the machine for the pod",
                         "AMOUNT (16Gi)");
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->callback([words, &context] { estimate(context, *words); });
 }
 

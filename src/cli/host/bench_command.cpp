@@ -10,8 +10,8 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/files/size_command.h"
 #include "cli/host/bench_runs.h"
 #include "cli/host/guarded_share.h"
 #include "cli/rows.h"
@@ -298,7 +298,8 @@ void bench_all(Context& context, const BenchOptions& words) {
     if (words.format == "text") {
         print_text(context.out, words, *bench, made);
     } else {
-        print_answer(context, answer_of(words, *bench, made), words.format);
+        print_answer(context.out, "BenchReport",
+                     versioned(with_camel_case(answer_of(words, *bench, made))), words.format);
     }
 }
 
@@ -336,7 +337,7 @@ void add_bench_command(command_line::Command& program, Context& context) {
     command->add_option(
         "--guard-library", words->guard_library,
         "The guard; default: lib/libaliquot-guard.so beside this program's directory", "FILE");
-    add_format(*command, words->format);
+    add_output(*command, words->format, {"text"});
     command->add_option("COMMAND", words->command, "The program and its arguments, after --", " ");
     command->footer(
         "aliquot bench\n"

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -18,6 +19,7 @@
 #include "base/sentence.h"
 #include "bundle/bundle.h"
 #include "bundle/collect.h"
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/commands.h"
 #include "cli/host/doctor_slow.h"
@@ -108,7 +110,7 @@ std::optional<doctor::Target> target_of(Context& context, const DoctorOptions& w
     return std::nullopt;
 }
 
-void explain(Context& context, const std::string& id) {
+void explain(Context& context, const std::string& id, const std::string& format) {
     std::string wanted = id;
     for (char& c : wanted) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     const findings::Rule* const rule = findings::find_rule(wanted);
@@ -119,6 +121,9 @@ void explain(Context& context, const std::string& id) {
         }
         const auto near = nearest_word(wanted, known);
         return fail(context, kUsage, "doctor has no check '" + id + "'" + did_you_mean(near));
+    }
+    if (format == "json" || format == "yaml") {
+        return print_answer(context.out, "Rule", findings::to_json(*rule), format);
     }
     context.out << rule->id << " (" << findings::to_text(rule->severity) << "): " << rule->what
                 << "\n\nWhy:  " << rule->why << "\nFix:  " << rule->fix << "\nDocs: " << rule->doc
@@ -237,7 +242,8 @@ void apply_fixes(Context& context, const DoctorOptions& words, const doctor::Rep
     if (fixes.empty()) context.err << "aliquot: nothing here that can be fixed safely\n";
     const os::Root root(words.root.empty() ? "/" : words.root);
     // What programs read stays what they can read.
-    const bool for_programs = words.format == "json" || words.format == "junit";
+    const bool for_programs =
+        words.format == "json" || words.format == "yaml" || words.format == "junit";
     std::ostream& out = for_programs ? context.err : context.out;
     for (const doctor::SafeFix& one : fixes) {
         if (!one.path.empty() && one.before == one.after) {
@@ -262,8 +268,8 @@ void apply_fixes(Context& context, const DoctorOptions& words, const doctor::Rep
 
 void print(Context& context, const DoctorOptions& words, const doctor::Report& report,
            double seconds) {
-    if (words.format == "json") {
-        doctor::print_json(context.out, report);
+    if (words.format == "json" || words.format == "yaml") {
+        print_answer(context.out, "DoctorReport", doctor::to_value(report), words.format);
     } else if (words.format == "short") {
         doctor::print_short(context.out, report);
     } else if (words.format == "junit") {
@@ -285,7 +291,7 @@ void run(Context& context, DoctorOptions& words) {
         context.out << doctor::answer_nvml_question(words.ask_nvml);
         return;
     }
-    if (!words.explain.empty()) return explain(context, words.explain);
+    if (!words.explain.empty()) return explain(context, words.explain, words.format);
     if (!target_of(context, words, true) || !complete(context, words.slow, words.target)) return;
     const auto begin = std::chrono::steady_clock::now();
     const auto tree = gather(context, words);
@@ -374,10 +380,7 @@ void add_doctor_command(command_line::Command& program, Context& context) {
         ->add_option("--fail-on", words->fail_on, "The lowest severity that sets exit code 1",
                      "SEVERITY (error, warning)")
         ->one_of({"error", "warning"});
-    command
-        ->add_option("-o,--output", words->format, "Output format",
-                     "FORMAT (text, short, json, junit, markdown)")
-        ->one_of({"text", "table", "short", "json", "junit", "markdown"});
+    add_output(*command, words->format, {"text", "short"}, {"junit", "markdown"});
     add_svg_flag(*command, words->svg, "the chain of layers as a picture");
     command->add_option("--ask-nvml", words->ask_nvml)->hidden();
     command->callback([words, &context] { run(context, *words); });

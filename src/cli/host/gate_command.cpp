@@ -11,8 +11,8 @@
 #include <ostream>
 
 #include "base/sentence.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/files/size_command.h"
 #include "command_line/command.h"
 #include "document/build.h"
 #include "gate/observe.h"
@@ -59,13 +59,13 @@ void print_verdict(Context& context, const GateOptions& words, const gate::Verdi
                                            {"uuid", leftover.uuid},
                                            {"message", leftover.message}});
         };
-        return print_answer(
-            context,
-            document::make_mapping({{"clean", verdict.leftovers.empty()},
-                                    {"gpus", verdict.state.size()},
-                                    {"leftovers", document::make_sequence(verdict.leftovers, one)},
-                                    {"ended", verdict.ended}}),
-            words.format);
+        return print_answer(context.out, "GateVerdict",
+                            versioned(document::make_mapping(
+                                {{"clean", verdict.leftovers.empty()},
+                                 {"gpus", verdict.state.size()},
+                                 {"leftovers", document::make_sequence(verdict.leftovers, one)},
+                                 {"ended", verdict.ended}})),
+                            words.format);
     }
     for (const auto pid : verdict.ended) context.out << "ended process " << pid << '\n';
     for (const auto& one : verdict.leftovers) context.out << one.message << '\n';
@@ -152,7 +152,7 @@ command_line::Command* add_phase(command_line::Command& gate, const char* name, 
     add_gate_options(*command, words);
     command->add_flag("--keep-going", words.keep_going,
                       "Exit code 0 also then: the failure of a job's hook fails the job");
-    add_format(*command, words.format);
+    add_output(*command, words.format, {"text"});
     add_cluster_flags(*command, words.cluster);
     return command;
 }

@@ -7,14 +7,12 @@
 #include <ostream>
 #include <vector>
 
-#include "base/json_value.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/host/driver_choice.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
-#include "document/write.h"
-#include "document/yaml.h"
 #include "gpu/health.h"
 #include "gpu/json.h"
 #include "k8s/memory_amount.h"
@@ -168,16 +166,6 @@ void print_one(std::ostream& out, const Json& one) {
     print_rows(out, rows);
 }
 
-void print(Context& context, const std::string& format, const Json& what) {
-    const std::string json = dumped(what);
-    if (format == "json") {
-        context.out << json << '\n';
-        return;
-    }
-    const auto tree = document::parse_yaml(json);
-    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
-}
-
 void finish(Context& context, const Json& gpus) {
     const bool all_well = std::ranges::all_of(
         gpus, [](const Json& one) { return cell_of(one, "health") != "Unhealthy"; });
@@ -198,7 +186,7 @@ void list(Context& context, const GpuOptions& words) {
     if (words.format == "table") {
         print_list(context.out, *gpus);
     } else {
-        print(context, words.format, Json{{"gpus", *gpus}});
+        print_answer(context.out, "GpuList", Json{{"gpus", *gpus}}, words.format);
     }
     finish(context, *gpus);
 }
@@ -213,7 +201,7 @@ void show(Context& context, const GpuOptions& words) {
             if (words.format == "table") {
                 print_one(context.out, one);
             } else {
-                print(context, words.format, one);
+                print_answer(context.out, "Gpu", one, words.format);
             }
             return finish(context, Json::array({one}));
         }
@@ -236,8 +224,7 @@ command_line::Command* add(command_line::Command& parent, const char* name, cons
                      "ADDRESS")
         ->excludes(flags.node_state)
         ->excludes(flags.driver_root);
-    command->add_option("-o,--output", words.format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, words.format);
     return command;
 }
 

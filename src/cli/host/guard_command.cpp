@@ -8,13 +8,11 @@
 #include <ostream>
 #include <vector>
 
-#include "base/json_value.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
-#include "document/write.h"
-#include "document/yaml.h"
 #include "guard_region/config_reader.h"
 #include "guard_region/ledger_file.h"
 #include "guard_region/runs.h"
@@ -215,14 +213,8 @@ void status(Context& context, const GuardOptions& words) {
     });
     context.exit_code = trouble ? kFindings : kOk;
     if (words.format == "table") return print_table(context, *view);
-    const Json whole{{"containers", view->containers}, {"events", view->events}};
-    const std::string json = dumped(whole);
-    if (words.format == "json") {
-        context.out << json << '\n';
-        return;
-    }
-    const auto tree = document::parse_yaml(json);
-    if (!tree.documents.empty()) context.out << document::to_yaml(tree.documents.front());
+    print_answer(context.out, "GuardStatus",
+                 Json{{"containers", view->containers}, {"events", view->events}}, words.format);
 }
 
 }  // namespace
@@ -245,8 +237,7 @@ void add_guard_command(command_line::Command& program, Context& context) {
         ->add_option("--region", words->region,
                      "Read one region by itself: its directory, or its ledger", "DIR|FILE")
         ->excludes(agent);
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, words->format);
     command->footer(
         "aliquot guard status\n"
         "aliquot guard status -o json\n"

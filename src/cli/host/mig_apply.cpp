@@ -2,9 +2,9 @@
 // aliquot mig apply.
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/host/mig_command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 
 namespace aliquot::cli {
 namespace {
@@ -103,7 +103,7 @@ void mig_apply(Context& context, const MigOptions& words) {
     if (words.format == "table") {
         print_report(context.out, *report);
     } else {
-        print_node(context.out, report_node(*report), words.format);
+        print_answer(context.out, "MigReport", report_node(*report), words.format);
     }
     if (report->reached) return;
     context.exit_code = kFindings;

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/svg_file.h"
 #include "command_line/command.h"
@@ -12,13 +12,6 @@ namespace aliquot::cli {
 namespace {
 
 using Act = void (*)(Context& context, const MigOptions& words);
-
-void add_output(command_line::Command* command, MigOptions& words,
-                std::vector<std::string> formats) {
-    std::string names = join(formats);
-    command->add_option("-o,--output", words.format, "Output format", "FORMAT (" + names + ")")
-        ->one_of(std::move(formats));
-}
 
 void add_node(command_line::Command* command, MigOptions& words) {
     add_driver_flags(*command, words.driver);
@@ -77,7 +70,7 @@ void add_reading(command_line::Command& group, Context& context) {
     command->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs",
                         "MODEL");
     add_node(command, *words);
-    add_output(command, *words, {"table", "json", "yaml"});
+    add_output(*command, words->format);
 
     words = std::make_shared<MigOptions>();
     command = add(group, context, words, "list",
@@ -86,7 +79,7 @@ void add_reading(command_line::Command& group, Context& context) {
     command->footer("aliquot mig list\naliquot mig list --node-state /tmp/node -o json");
     add_node(command, *words);
     add_state(command, *words);
-    add_output(command, *words, {"table", "json", "yaml"});
+    add_output(*command, words->format);
 
     words = std::make_shared<MigOptions>();
     words->format = "yaml";
@@ -96,7 +89,7 @@ void add_reading(command_line::Command& group, Context& context) {
     command->footer("aliquot mig export > now.yaml\naliquot mig export -o json --label before");
     command->add_option("--label", words->label, "Name of the configuration", "NAME");
     add_node(command, *words);
-    add_output(command, *words, {"yaml", "json"});
+    add_output(*command, words->format, {});
 
     words = std::make_shared<MigOptions>();
     command =
@@ -132,7 +125,7 @@ void add_plan(command_line::Command& group, Context& context) {
     add_choice(command, *words);
     add_busy(command, *words);
     add_node(command, *words);
-    add_output(command, *words, {"table", "json", "yaml"});
+    add_output(*command, words->format);
     add_svg_flag(*command, words->svg, "the instances now and after as a picture");
 }
 
@@ -166,7 +159,7 @@ void add_apply(command_line::Command& group, Context& context) {
                      "SECONDS")
         ->range(0U, 3600U);
     add_node(command, *words);
-    add_output(command, *words, {"table", "json", "yaml"});
+    add_output(*command, words->format);
 }
 
 }  // namespace

@@ -74,9 +74,6 @@ void mig_apply(Context& context, const MigOptions& words);
 void mig_assert(Context& context, const MigOptions& words);
 void mig_export(Context& context, const MigOptions& words);
 
-/// Prints a value as -o json or yaml say.
-void print_node(std::ostream& out, const document::Value& node, std::string_view format);
-
 /// {"profile","start","size"}; "compute" where it is split, "busy" where it is.
 document::Value to_node(const mig::Instance& instance);
 document::Value to_node(const std::vector<mig::Instance>& instances);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/host/mig_command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "mig/converge.h"
 
 namespace aliquot::cli {
@@ -179,7 +179,8 @@ void mig_list(Context& context, const MigOptions& words) {
     if (words.format != "table") {
         Value gpus =
             make_sequence(all, [&](const Looked& looked) { return listed_gpu(*node, looked); });
-        return print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
+        return print_answer(context.out, "MigList", make_mapping({{"gpus", std::move(gpus)}}),
+                            words.format);
     }
     std::vector<Row> rows{{"GPU", "MODEL", "MIG", "GI/CI", "PROFILE", "PLACE", "STATE", "DEVICE"}};
     for (const Looked& looked : all) add_rows(rows, *node, looked);

@@ -4,10 +4,10 @@
 
 #include "base/sentence.h"
 #include "catalog/gpu_models.h"
+#include "cli/answer.h"
 #include "cli/host/mig_command.h"
 #include "cli/svg_file.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "k8s/memory_amount.h"
 #include "mig/drawing.h"
 #include "mig/survey.h"
@@ -154,14 +154,14 @@ void plan_offline(Context& context, const MigOptions& words) {
         context.exit_code = kFindings;
         if (!prints_beside(words.svg)) return;
         if (words.format == "table") return print_refusal(context.out, *refusal);
-        return print_node(context.out, to_node(*refusal), words.format);
+        return print_answer(context.out, "MigPlan", to_node(*refusal), words.format);
     }
     if (!prints_beside(words.svg)) return;
     const mig::Plan& plan = std::get<mig::Plan>(answer);
     if (words.format == "table") return print_plan(context.out, *geometry, plan);
-    print_node(context.out,
-               make_mapping({{"steps", to_node(plan.steps)}, {"layout", to_node(plan.layout)}}),
-               words.format);
+    print_answer(context.out, "MigPlan",
+                 make_mapping({{"steps", to_node(plan.steps)}, {"layout", to_node(plan.layout)}}),
+                 words.format);
 }
 
 Value planned_node(const mig::GpuReport& report) {
@@ -242,7 +242,7 @@ void plan_node(Context& context, const MigOptions& words) {
     }
     if (!words.svg.empty()) write_svg(context, words.svg, mig::drawing(drawn));
     if (!prints || words.format == "table") return;
-    print_node(context.out, make_mapping({{"gpus", std::move(gpus)}}), words.format);
+    print_answer(context.out, "MigPlan", make_mapping({{"gpus", std::move(gpus)}}), words.format);
 }
 
 }  // namespace
@@ -258,7 +258,8 @@ void mig_profiles(Context& context, const MigOptions& words) {
         return;
     }
     Value list = make_sequence(*all, profiles_node);
-    print_node(context.out, make_mapping({{"gpus", std::move(list)}}), words.format);
+    print_answer(context.out, "MigProfileList", make_mapping({{"gpus", std::move(list)}}),
+                 words.format);
 }
 
 void mig_plan(Context& context, const MigOptions& words) {

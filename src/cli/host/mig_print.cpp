@@ -6,8 +6,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "cli/host/mig_command.h"
-#include "document/json.h"
-#include "document/write.h"
+#include "document/build.h"
 #include "mig/search.h"
 
 namespace aliquot::cli {
@@ -53,14 +52,6 @@ std::string short_text(const mig::Instance& instance) {
 }
 
 }  // namespace
-
-void print_node(std::ostream& out, const Value& node, std::string_view format) {
-    if (format == "yaml") {
-        out << document::to_yaml(node);
-    } else {
-        out << document::to_json(node) << '\n';
-    }
-}
 
 Value to_node(const mig::Instance& instance) {
     Value node = document::make_mapping();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/cluster/top_cluster.h"
 #include "cli/commands.h"
@@ -257,9 +258,7 @@ void add_options(command_line::Command& top, TopOptions& words) {
     add_cluster_flags(top, words.cluster);
     top.add_flag("--once", words.once,
                  "Print once and exit; the default when the output is a pipe");
-    top.add_option("-o,--output", words.format, "Output format with --once",
-                   "FORMAT (table, wide, json, yaml, csv)")
-        ->one_of({"table", "wide", "json", "yaml", "csv"});
+    add_output(top, words.format, {"table", "wide"}, {"csv"}, "Output format with --once");
     top.add_option("--view", words.view, "Which view to start with",
                    "VIEW (nodes, gpus, pods, processes, tree, waste, errors)")
         ->one_of(texts(top::kind_names()));

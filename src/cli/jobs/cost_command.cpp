@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/files/price_file.h"
 #include "cli/jobs/job_client.h"
@@ -86,10 +87,7 @@ void add_cost_command(command_line::Command& program, Context& context) {
     command->add_option("--since", words->since,
                         "Since when: 12h, 7d, a day or a time of RFC 3339; default 7d", "TIME");
     command->add_option("--until", words->until, "Until when; default now", "TIME");
-    command
-        ->add_option("-o,--output", words->output, "Output format",
-                     "FORMAT (" + join(cost_store::output_words()) + ")")
-        ->one_of(cost_store::output_words());
+    add_output(*command, words->output, {"table", "wide"}, {"csv", "focus"});
     command->add_option("--store", words->store,
                         "Read the store itself: a file of aliquot serve or of the controller, or "
                         "postgresql://...",

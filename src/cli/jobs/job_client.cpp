@@ -14,7 +14,6 @@
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/path.h"
-#include "document/write.h"
 #include "k8s/names.h"
 
 namespace aliquot::cli {
@@ -173,14 +172,6 @@ Result<std::string> JobClient::path_of(const std::string& id) const {
                      "'" + id + "' is no job; expected its number, as aliquot job list shows it"};
     }
     return "/v1/jobs/" + id;
-}
-
-void print_document(Context& context, const document::Value& value, const std::string& format) {
-    if (format == "json") {
-        context.out << document::to_json(value) << '\n';
-    } else {
-        context.out << document::to_yaml(value);
-    }
 }
 
 void failed(Context& context, const Error& error) {

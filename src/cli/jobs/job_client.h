@@ -68,9 +68,6 @@ std::string usual_job_server();
 /// The address of --server, --socket: a path is a unix socket; empty: usual_job_server().
 std::string job_server_at(const std::string& named);
 
-/// Prints a value in a format that is not a table: json or yaml.
-void print_document(Context& context, const document::Value& value, const std::string& format);
-
 /// Prints the error and sets the exit code.
 void failed(Context& context, const Error& error);
 

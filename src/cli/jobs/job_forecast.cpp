@@ -2,6 +2,7 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_command.h"
 #include "cli/jobs/job_words.h"
@@ -28,7 +29,9 @@ void foretell(Context& context, const ForecastOptions& options) {
     if (!answer) return failed(context, answer.error());
     const auto value = document::parse_json(answer->body);
     if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");
-    if (options.format != "table") return print_document(context, *value, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, "JobForecast", *value, options.format);
+    }
     const std::string sentence = document::text_at(*value, {"sentence"});
     context.out << (sentence.empty() ? "nobody knows what this machine costs; start aliquot serve "
                                        "with --prices or --machine-type"
@@ -43,9 +46,7 @@ void add_job_forecast(command_line::Command& job, Context& context) {
         job.add_subcommand("forecast", "What a job would cost here, before it is submitted");
     const auto options = std::make_shared<ForecastOptions>();
     add_job_words(*command, options->words);
-    command
-        ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, options->format);
     add_server_flag(*command, options->client);
     command->footer("aliquot job forecast --gpu 2 --time 4h -- python3 train.py");
     command->callback([options, &context] { foretell(context, *options); });

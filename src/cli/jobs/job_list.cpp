@@ -5,6 +5,7 @@
 
 #include "base/columns.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_command.h"
 #include "cli/rows.h"
@@ -29,9 +30,7 @@ struct LookOptions {
 };
 
 void add_format(command_line::Command& command, LookOptions& options) {
-    command
-        .add_option("-o,--output", options.format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(command, options.format);
     add_client_flags(command, options.client);
 }
 
@@ -111,7 +110,9 @@ void list(Context& context, const LookOptions& options) {
         failed(context, answer.error());
         return;
     }
-    if (options.format != "table") return print_document(context, *answer, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, "JobList", *answer, options.format);
+    }
     if (options.client.is_cluster()) return list_of_cluster(context, options, *answer);
     std::vector<Row> rows{{"JOB", "NAME", "USER", "STATE", "GPU", "SUBMITTED", "STARTED", "CODE"}};
     for (const Value& job : document::items_at(*answer, {"jobs"})) {
@@ -162,7 +163,7 @@ void print_fields(std::ostream& out, const Value& job) {
     out << in_columns(rows);
 }
 
-void look(Context& context, const LookOptions& options, const char* page) {
+void look(Context& context, const LookOptions& options, const char* page, const char* kind) {
     const auto path = options.client.path_of(options.id);
     if (!path) {
         failed(context, path.error());
@@ -173,12 +174,14 @@ void look(Context& context, const LookOptions& options, const char* page) {
         failed(context, answer.error());
         return;
     }
-    if (options.format != "table") return print_document(context, *answer, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, kind, *answer, options.format);
+    }
     print_fields(context.out, *answer);
 }
 
 void add_look(command_line::Command& job, Context& context, const char* name, const char* page,
-              const char* description) {
+              const char* kind, const char* description) {
     command_line::Command* command = job.add_subcommand(name, description);
     const auto options = std::make_shared<LookOptions>();
     command->add_option("JOB", options->id, "Number of the job, of a cluster its name", " ")
@@ -186,7 +189,7 @@ void add_look(command_line::Command& job, Context& context, const char* name, co
     add_format(*command, *options);
     command->footer(std::string("aliquot job ") + name + " 12\naliquot job " + name +
                     " 12 -o json");
-    command->callback([options, &context, page] { look(context, *options, page); });
+    command->callback([options, &context, page, kind] { look(context, *options, page, kind); });
 }
 
 }  // namespace
@@ -207,11 +210,12 @@ void add_job_list(command_line::Command& job, Context& context) {
 }
 
 void add_job_show(command_line::Command& job, Context& context) {
-    add_look(job, context, "show", "", "Show one job: what it asks for, where it runs, its steps");
+    add_look(job, context, "show", "", "Job",
+             "Show one job: what it asks for, where it runs, its steps");
 }
 
 void add_job_explain(command_line::Command& job, Context& context) {
-    add_look(job, context, "explain", "/explain",
+    add_look(job, context, "explain", "/explain", "JobExplanation",
              "Tell why a job waits: its position, when it may start, who has the GPUs");
 }
 

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <random>
 
+#include "cli/answer.h"
 #include "cli/jobs/job_advice.h"
 #include "cli/jobs/job_client.h"
 #include "cli/jobs/job_command.h"
@@ -13,7 +14,6 @@
 #include "command_line/command.h"
 #include "document/json.h"
 #include "document/path.h"
-#include "document/write.h"
 #include "jobs/manifest.h"
 #include "jobs/name.h"
 #include "jobs/read.h"
@@ -60,7 +60,7 @@ void print_manifest(Context& context, const SubmitOptions& options, const jobs::
         failed(context, job.error());
         return;
     }
-    print_document(context, *job, options.format);
+    print_document(context.out, *job, options.format);
 }
 
 void submit(Context& context, const SubmitOptions& options) {
@@ -84,7 +84,9 @@ void submit(Context& context, const SubmitOptions& options) {
     }
     const auto value = document::parse_json(answer->body);
     if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");
-    if (options.format != "table") return print_document(context, *value, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, "SubmittedJobs", *value, options.format);
+    }
     for (const auto& job : document::items_at(*value, {"jobs"})) {
         context.out << document::text_at(job, {"id"}) << '\n';
     }
@@ -115,9 +117,7 @@ void add_job_submit(command_line::Command& job, Context& context) {
                         "The same key twice is one job, for scripts that may be run again", "TEXT");
     command->add_flag("--dry-run", options->dry_run,
                       "Print the Kubernetes Job instead of submitting");
-    command
-        ->add_option("-o,--output", options->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, options->format);
     add_client_flags(*command, options->client);
     command->footer(
         "aliquot job submit --gpu 1 -- python3 train.py\n"

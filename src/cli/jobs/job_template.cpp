@@ -2,11 +2,10 @@
 #include <memory>
 #include <ostream>
 
+#include "cli/answer.h"
 #include "cli/jobs/job_command.h"
 #include "cli/jobs/job_words.h"
 #include "command_line/command.h"
-#include "document/json.h"
-#include "document/write.h"
 #include "jobs/check.h"
 #include "jobs/manifest.h"
 
@@ -26,11 +25,7 @@ void print_template(Context& context, const TemplateOptions& options) {
     for (const jobs::Problem& one : jobs::check(*request, jobs::Place::kCluster)) {
         context.err << "aliquot: " << one.field << ": " << one.message << '\n';
     }
-    if (options.format == "json") {
-        context.out << document::to_json(*job) << '\n';
-    } else {
-        context.out << document::to_yaml(*job);
-    }
+    print_document(context.out, *job, options.format);
 }
 
 }  // namespace
@@ -40,8 +35,7 @@ void add_job_template(command_line::Command& job, Context& context) {
         job.add_subcommand("template", "Print the Kubernetes Job of a GPU job, for kubectl apply");
     const auto options = std::make_shared<TemplateOptions>();
     add_job_words(*command, options->words);
-    command->add_option("-o,--output", options->format, "Output format", "FORMAT (yaml, json)")
-        ->one_of({"yaml", "json"});
+    add_output(*command, options->format, {});
     command->footer(
         "aliquot job template --image trainer:1.4 --gpu 2 --gpu-type a100 -- python3 train.py\n"
         "aliquot job template -f job.yaml | kubectl apply -f -");

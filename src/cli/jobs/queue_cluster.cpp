@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/cluster/cluster_flags.h"
 #include "cli/files/config_command.h"
 #include "cli/files/queue_command.h"
@@ -81,7 +82,9 @@ std::string gpus_text(const Value& queue, const char* field) {
 void list_queues(Context& context, const QueueOptions& options) {
     const auto answer = options.client.get("/v1/queues");
     if (!answer) return failed(context, answer.error());
-    if (options.format != "table") return print_document(context, *answer, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, "QueueList", *answer, options.format);
+    }
     std::vector<Row> rows{{"QUEUE", "COHORT", "GPUS", "USED", "RUNNING", "PENDING", "ACTIVE"}};
     for (const Value& queue : document::items_at(*answer, {"queues"})) {
         rows.push_back({text_at(queue, {"name"}), text_at(queue, {"cohort"}),
@@ -97,7 +100,7 @@ void show_queue(Context& context, const QueueOptions& options) {
     if (!answer) return failed(context, answer.error());
     for (const Value& queue : document::items_at(*answer, {"queues"})) {
         if (text_at(queue, {"name"}) != options.name) continue;
-        return print_document(context, queue, options.format == "json" ? "json" : "yaml");
+        return print_answer(context.out, "Queue", queue, options.format);
     }
     fail(context, kCouldNotRun, "there is no queue " + options.name);
 }
@@ -106,7 +109,9 @@ void pending(Context& context, const QueueOptions& options) {
     const std::string queue = options.name.empty() ? "" : "?queue=" + options.name;
     const auto answer = options.client.get("/v1/pending" + queue);
     if (!answer) return failed(context, answer.error());
-    if (options.format != "table") return print_document(context, *answer, options.format);
+    if (options.format != "table") {
+        return print_answer(context.out, "PendingJobList", *answer, options.format);
+    }
     std::vector<Row> rows{
         {"POSITION", "JOB", "USER", "QUEUE", "GPU", "SUBMITTED", "LIKELY START", "AT THE LATEST"}};
     for (const Value& job : document::items_at(*answer, {"pending"})) {
@@ -119,9 +124,7 @@ void pending(Context& context, const QueueOptions& options) {
 }
 
 void add_queue_format(command_line::Command& command, QueueOptions& options) {
-    command
-        .add_option("-o,--output", options.format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(command, options.format);
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ void add_up(command_line::Command& sim, cli::Context& context) {
         ->required()
         ->take_all()
         ->allow_extra_args(false)
-        ->type_name("MODEL[:N]");
+        ->type_name("MODEL[:N]")
+        ->complete_by("gpu-models");
     up->add_option("--mig", options->mig,
                    "How GPUs are cut, as 3g.20gb,1g.5gb*4 or 2g.10gb@2; of one GPU: 1=7g.40gb; may "
                    "be repeated")

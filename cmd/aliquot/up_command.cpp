@@ -87,6 +87,7 @@ void add_up_command(command_line::Command& program, cli::Context& context) {
                      "node. 'real': the GPUs of this machine")
         ->required()
         ->type_name("MODEL[:N]")
+        ->complete_by("gpu-models")
         ->allow_extra_args(false);  // one each, so that manifests may follow
     command
         ->add_option("--mig", options.mig,

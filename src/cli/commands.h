@@ -31,6 +31,7 @@
     COMMAND("version", add_version_command)             \
     COMMAND("completion", add_completion_command, true) \
     COMMAND("man", add_man_command, true)               \
+    COMMAND("complete", add_complete_command)           \
     COMMAND("node", add_node_command)                   \
     COMMAND("verify", add_verify_command)               \
     COMMAND("placement", add_placement_command)         \

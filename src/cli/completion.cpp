@@ -20,6 +20,7 @@ struct CompletedCommand {
     std::vector<const command_line::Command*> commands;
     std::vector<Description> options;
     std::vector<std::string> choices;  // of its first argument; empty: files
+    std::string candidates;            // of its arguments, for `aliquot complete`; empty: none
 };
 
 void collect(const command_line::Command& command, const std::vector<Description>& inherited,
@@ -30,6 +31,7 @@ void collect(const command_line::Command& command, const std::vector<Description
     for (Description& option : command.options()) {
         if (option.names.empty()) {
             if (words.choices.empty()) words.choices = option.choices;
+            if (words.candidates.empty()) words.candidates = option.candidates;
             continue;
         }
         option.text = summary_of(option.text);
@@ -76,9 +78,33 @@ std::string command_patterns(const std::vector<CompletedCommand>& all) {
     return join(patterns, " | ");
 }
 
+/// What a shell asks the program itself. Nothing of an answer is taken for a shell's words: the names of contexts
+/// and nodes are somebody else's.
+constexpr std::string_view kAskInBash =
+    "_aliquot_ask() {\n"
+    "    local word\n"
+    "    while IFS= read -r word; do\n"
+    "        [[ $word == \"$cur\"* ]] && COMPREPLY+=(\"$(printf %q \"$word\")\")\n"
+    "    done < <(\"${COMP_WORDS[0]}\" complete \"$1\" -- \"${COMP_WORDS[@]:1:COMP_CWORD-1}\" "
+    "2>/dev/null)\n"
+    "}\n";
+constexpr std::string_view kAskInZsh =
+    "_aliquot_ask() {\n"
+    "    local -a told\n"
+    "    told=(\"${(@f)$(\"${words[1]}\" complete $1 -- \"${(@)words[2,CURRENT-1]}\" "
+    "2>/dev/null)}\")\n"
+    "    told=(${told:#})\n"
+    "    (( $#told )) && compadd -- $told\n"
+    "}\n";
+constexpr std::string_view kAskInFish =
+    "function __aliquot_ask\n"
+    "    aliquot complete $argv[1] -- (commandline -opc)[2..-1] 2>/dev/null\n"
+    "end\n";
+
 void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
     out << "# bash completion for aliquot; source <(aliquot completion bash)\n"
-           "_aliquot() {\n"
+        << kAskInBash
+        << "_aliquot() {\n"
            "    local cur=\"${COMP_WORDS[COMP_CWORD]}\" at=aliquot i\n"
            "    COMPREPLY=()\n"
            "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -97,6 +123,8 @@ void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
             if (!option.choices.empty()) {
                 out << "COMPREPLY=($(compgen -W " << quoted(join(option.choices, " "))
                     << " -- \"$cur\"))\n            ";
+            } else if (!option.candidates.empty()) {
+                out << "_aliquot_ask " << option.candidates << "\n            ";
             }
             out << "return ;;\n";
         }
@@ -112,16 +140,24 @@ void write_bash(std::ostream& out, const std::vector<CompletedCommand>& all) {
         if (!words.empty()) {
             out << "            else\n                COMPREPLY=($(compgen -W " << quoted(words)
                 << " -- \"$cur\"))\n";
+        } else if (!command.candidates.empty()) {
+            out << "            else\n                _aliquot_ask " << command.candidates << '\n';
         }
         out << "            fi ;;\n";
     }
     out << "    esac\n}\ncomplete -o default -F _aliquot aliquot\n";
 }
 
+std::string offered_in_zsh(const std::vector<std::string>& choices, const std::string& candidates) {
+    if (!choices.empty()) return "compadd -- " + join(choices, " ");
+    return candidates.empty() ? "_files" : "_aliquot_ask " + candidates;
+}
+
 void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
     out << "#compdef aliquot\n"
            "# zsh completion for aliquot; source <(aliquot completion zsh)\n"
-           "_aliquot() {\n"
+        << kAskInZsh
+        << "_aliquot() {\n"
            "    local at=aliquot i\n"
            "    local -a found\n"
            "    for ((i = 2; i < CURRENT; i++)); do\n"
@@ -137,8 +173,7 @@ void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
                 patterns.push_back('"' + command.path + ' ' + name + '"');
             }
             out << "        " << join(patterns, " | ") << ") "
-                << (option.choices.empty() ? "_files" : "compadd -- " + join(option.choices, " "))
-                << "; return ;;\n";
+                << offered_in_zsh(option.choices, option.candidates) << "; return ;;\n";
         }
     }
     // A ':' separates a word from its description; names have none.
@@ -156,8 +191,7 @@ void write_zsh(std::ostream& out, const std::vector<CompletedCommand>& all) {
         }
         out << ")\n                _describe option found\n            else\n";
         if (command.commands.empty()) {
-            out << "                "
-                << (command.choices.empty() ? "_files" : "compadd -- " + join(command.choices, " "))
+            out << "                " << offered_in_zsh(command.choices, command.candidates)
                 << '\n';
         } else {
             out << "                found=(";
@@ -178,7 +212,8 @@ void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
     std::vector<std::string> patterns;
     for (std::size_t i = 1; i < all.size(); ++i) patterns.push_back(quoted(all[i].path));
     out << "# fish completion for aliquot; aliquot completion fish | source\n"
-           "function __aliquot_at\n"
+        << kAskInFish
+        << "function __aliquot_at\n"
            "    set -l at aliquot\n"
            "    for word in (commandline -opc)[2..-1]\n"
            "        switch \"$at $word\"\n"
@@ -187,7 +222,9 @@ void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
     for (const CompletedCommand& command : all) {
         const std::string here =
             "complete -c aliquot -n \"__aliquot_at " + quoted(command.path) + "\"";
-        if (!command.commands.empty() || !command.choices.empty()) out << here << " -f\n";
+        const bool asks = command.choices.empty() && !command.candidates.empty();
+        if (!command.commands.empty() || !command.choices.empty() || asks) out << here << " -f\n";
+        if (asks) out << here << " -a '(__aliquot_ask " << command.candidates << ")'\n";
         for (const command_line::Command* one : command.commands) {
             out << here << " -a " << one->name() << " -d " << quoted(summary_of(one->description()))
                 << '\n';
@@ -201,7 +238,11 @@ void write_fish(std::ostream& out, const std::vector<CompletedCommand>& all) {
                                                  : " -s " + name.substr(1));
             }
             if (!option.choices.empty()) out << " -x -a " << quoted(join(option.choices, " "));
-            if (option.takes_value && option.choices.empty()) out << " -r";
+            if (option.choices.empty() && !option.candidates.empty()) {
+                out << " -x -a '(__aliquot_ask " << option.candidates << ")'";
+            } else if (option.takes_value && option.choices.empty()) {
+                out << " -r";
+            }
             out << " -d " << quoted(option.text) << '\n';
         }
     }

@@ -28,7 +28,9 @@ Outcome run_words(const std::vector<std::string>& words, const std::string& inpu
     constexpr auto kCommands = std::to_array<Command>({{"config", add_config_command},
                                                        {"version", add_version_command},
                                                        {"completion", add_completion_command, true},
-                                                       {"man", add_man_command, true}});
+                                                       {"man", add_man_command, true},
+                                                       {"complete", add_complete_command},
+                                                       {"size", add_size_command}});
     std::vector<std::string> all{"aliquot"};
     all.insert(all.end(), words.begin(), words.end());
     std::vector<char*> argv;
@@ -267,6 +269,43 @@ TEST_F(Cli, BashReallyCompletesWithTheScript) {
     EXPECT_EQ(complete_in_bash(script, "aliquot config check --com", 3), "--compat\n");
     EXPECT_EQ(complete_in_bash(script, "aliquot completion z", 2), "zsh\n");
     EXPECT_EQ(complete_in_bash(script, "aliquot config check --color a", 4), "auto always\n");
+}
+
+TEST_F(Cli, CompletionAsksTheProgramAndTakesItsAnswerForNoWordsOfTheShell) {
+    const std::string script = file("completion.bash", run_words({"completion", "bash"}).out);
+    const std::string told = (directory_.path() / "told").string();
+    const std::string program =
+        file("aliquot", "#!/bin/sh\necho \"$@\" >" + told + "\necho a2\necho a100-40\necho t4\n" +
+                            "echo 'a$(touch " + told + ".ran)'\n");
+    std::filesystem::permissions(program, std::filesystem::perms(0755));
+    EXPECT_EQ(complete_in_bash(script, program + " size batch --gpu a1", 4), "a100-40\n");
+    std::ifstream words(told);
+    std::string line;
+    std::getline(words, line);
+    EXPECT_EQ(line, "complete gpu-models -- size batch --gpu");
+    EXPECT_THAT(complete_in_bash(script, program + " size batch --gpu a", 4),
+                HasSubstr("a2 a100-40 a\\$\\(touch"));
+    EXPECT_FALSE(std::filesystem::exists(told + ".ran"));
+}
+
+TEST_F(Cli, CompleteTellsWhatAValueCanBe) {
+    EXPECT_THAT(run_words({"complete", "gpu-models"}).out, HasSubstr("\na2\n"));
+    EXPECT_THAT(run_words({"complete", "models"}).out, HasSubstr("llama-3-8b\n"));
+    EXPECT_THAT(run_words({"complete", "machine-types"}).out, HasSubstr("g4dn.xlarge\n"));
+    EXPECT_THAT(run_words({"complete", "checks"}).out, HasSubstr("DRV003\n"));
+    const std::string config = file("config",
+                                    "apiVersion: v1\nkind: Config\ncontexts:\n"
+                                    "- {name: prod, context: {cluster: c, user: u}}\n"
+                                    "- {name: lab, context: {cluster: c, user: u}}\n");
+    EXPECT_EQ(run_words({"complete", "contexts", "--", "node", "list", "--kubeconfig", config}).out,
+              "lab\nprod\n");
+    EXPECT_EQ(run_words({"complete", "contexts", "--", "--kubeconfig=" + config}).out,
+              "lab\nprod\n");
+    // What cannot be asked is nothing, without a word.
+    const auto none = run_words({"complete", "nodes", "--", "--kubeconfig", config});
+    EXPECT_EQ(none.out + none.err, "");
+    EXPECT_EQ(none.code, kOk);
+    EXPECT_EQ(run_words({"complete", "colours"}).code, kUsage);
 }
 
 TEST_F(Cli, ExplainSaysWhyItCannotLookAtANode) {

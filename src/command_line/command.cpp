@@ -156,6 +156,11 @@ Option* Option::hidden() {
     return this;
 }
 
+Option* Option::complete_by(std::string candidates) {
+    candidates_ = std::move(candidates);
+    return this;
+}
+
 std::size_t Option::count() const { return option_.count(); }
 
 std::string Option::name() const { return option_.get_name(); }
@@ -313,6 +318,9 @@ std::vector<Description> Command::options() const {
         one.text = option->get_description();
         one.takes_value = option->get_items_expected_max() > 0;
         one.choices = choices_of(*option);
+        const auto ours = std::ranges::find_if(
+            options_, [option](const Option& made) { return &made.option_ == option; });
+        if (ours != options_.end()) one.candidates = ours->candidates_;
         one.visible = !option->get_group().empty();
         if (one.takes_value) one.shown = value_of(*option);
         if (one.names.empty()) one.shown = option->get_name(true);

@@ -80,6 +80,8 @@ public:
     Option* type_name(const std::string& name);
     /// Works, but no help and no completion shows it.
     Option* hidden();
+    /// What completion asks `aliquot complete` for when this value is typed: "nodes", "gpu-models".
+    Option* complete_by(std::string candidates);
 
     /// How many values were given.
     [[nodiscard]] std::size_t count() const;
@@ -87,7 +89,9 @@ public:
     [[nodiscard]] std::string name() const;
 
 private:
+    friend class Command;
     CLI::Option& option_;
+    std::string candidates_;
 };
 
 /// What help and completion tell about one option.
@@ -96,6 +100,7 @@ struct Description {
     std::string text;
     bool takes_value = false;
     std::vector<std::string> choices;  // of its value; none: anything
+    std::string candidates;            // see Option::complete_by(); empty: none
     std::string shown;    // what the help shows for its value: "FORMAT (text, json)"; none: a flag
     bool visible = true;  // false: it works, and no help shows it
 };

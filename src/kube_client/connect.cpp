@@ -159,12 +159,24 @@ Result<Connection> choose_way(const ConnectOptions& options, const Environment& 
     const std::string home = variable(environment, "HOME");
     if (home.empty()) {
         return Error{ErrorCode::kNotFound,
-                     "no kubeconfig: neither KUBECONFIG nor HOME is set, and this is no pod"};
+                     "no kubeconfig: neither KUBECONFIG nor HOME is set, and this is not a pod"};
     }
     return by_kubeconfig(options, {home + "/.kube/config"});
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> contexts_of(const ConnectOptions& options) {
+    const Environment environment = os::current_environment();
+    std::vector<std::string> files{options.kubeconfig};
+    if (options.kubeconfig.empty()) files = split_list(variable(environment, "KUBECONFIG"));
+    if (files.empty()) files = {variable(environment, "HOME") + "/.kube/config"};
+    const auto config = read_kubeconfigs(files);
+    if (!config) return config.error();
+    std::vector<std::string> names;
+    for (const auto& [name, context] : config->contexts) names.push_back(name);
+    return names;
+}
 
 Result<Connection> connect(const ConnectOptions& options) {
     return connect(options, os::current_environment(), os::Root());

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "kube_client/api.h"
@@ -31,6 +32,10 @@ struct Connection {
     std::string server;          // "https://10.0.0.1:6443"
     std::string origin;          // "context 'prod' of /home/ada/.kube/config", "service account"
 };
+
+/// The contexts that `options` can name, by name.
+/// errors   kNotFound: no kubeconfig; kInvalidInput; kPermission
+Result<std::vector<std::string>> contexts_of(const ConnectOptions& options);
 
 /// Prepares the way; the first request opens it. Starts one thread for all that is carried.
 /// errors   kNotFound: no kubeconfig and no service account; kInvalidInput: a file is wrong (the

@@ -46,7 +46,8 @@ void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
                        "How to reach the cluster; default: KUBECONFIG, the pod's service account, "
                        "~/.kube/config",
                        "FILE");
-    command.add_option("--context", words.context, "Context of the kubeconfig", "NAME");
+    command.add_option("--context", words.context, "Context of the kubeconfig", "NAME")
+        ->complete_by("contexts");
     command
         .add_option("--request-timeout", words.request_timeout_seconds,
                     "Timeout of a request, including retries: 30, 30s or 2m", "SECONDS (1 to 600)")
@@ -56,7 +57,8 @@ void add_cluster_flags(command_line::Command& command, ClusterOptions& words) {
 
 void add_namespace_flag(command_line::Command& command, ClusterOptions& words,
                         const std::string& what) {
-    command.add_option("-n,--namespace", words.namespace_name, what, "NAME");
+    command.add_option("-n,--namespace", words.namespace_name, what, "NAME")
+        ->complete_by("namespaces");
 }
 
 kube_client::Call call_of(const ClusterOptions& words) {

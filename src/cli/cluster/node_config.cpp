@@ -289,7 +289,8 @@ void add_set(command_line::Command& config, Context& context) {
         "aliquot node config set --all whole\n"
         "aliquot node config set gpu-1 --clear");
     auto words = std::make_shared<NodeConfigOptions>();
-    command->add_option("NODE... KEY", words->given, "Nodes, then the key of the ConfigMap", "...");
+    command->add_option("NODE... KEY", words->given, "Nodes, then the key of the ConfigMap", "...")
+        ->complete_by("nodes");
     command->add_option("-l,--selector", words->choice.selector, "GPU nodes with these labels",
                         "SELECTOR");
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");

@@ -129,8 +129,10 @@ void add_node_label(command_line::Command& node, Context& context) {
         "aliquot node label --all --profile type        # gpu-type=a2, gpu-memory=16gb\n"
         "aliquot node label gpu-1 team-                 # takes it away again");
     auto words = std::make_shared<NodeLabelOptions>();
-    command->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them",
-                        "...");
+    command
+        ->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them",
+                     "...")
+        ->complete_by("nodes");
     command->add_option("-l,--selector", words->choice.selector, "Nodes with these labels",
                         "SELECTOR");
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");

@@ -152,9 +152,8 @@ void add_node_show(command_line::Command& node, Context& context) {
         "show", "Show everything known about one node: GPUs with advice, shares, pods, conditions");
     command->footer("aliquot node show gpu-1\naliquot node show gpu-1 -o yaml");
     auto words = std::make_shared<NodeShowOptions>();
-    command->add_option("NODE", words->name, "Its name", " ")->required();
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    command->add_option("NODE", words->name, "Its name", " ")->required()->complete_by("nodes");
+    add_output(*command, words->format);
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { show(context, *words); });
 }

@@ -352,8 +352,9 @@ void add_pool_command(command_line::Command& program, Context& context) {
                         "aliquot pool explain gpu-pool\n"
                         "aliquot pool explain -f pool.yaml --at 2026-12-01T09:00:00Z",
                         explain_pool);
-    explain->add_option("POOL", words->name, "Its name in the cluster", " ");
-    explain->add_option("-f,--file", words->file, "Of a file instead, without a cluster", "FILE");
+    explain->add_option("POOL", words->name, "Its name in the cluster", " ")->complete_by("pools");
+    explain->add_option("-f,--file", words->file, "Read the pool from a file, without a cluster",
+                        "FILE");
     explain->add_option("--at", words->at, "At this time instead of now", "TIME");
     add_output(*explain, words->format);
     auto* scale = add("scale", "Have at least so many nodes, whatever schedule and queue want",
@@ -367,7 +368,7 @@ void add_pool_command(command_line::Command& program, Context& context) {
     hold->add_option("--until", words->until, "When it ends by itself", "TIME");
     hold->add_flag("--release", words->release, "End it");
     for (auto* const command : {show, scale, hold}) {
-        command->add_option("POOL", words->name, "Its name", " ")->required();
+        command->add_option("POOL", words->name, "Its name", " ")->required()->complete_by("pools");
     }
     for (auto* const command : {apply, list, show, explain, scale, hold}) {
         add_cluster_flags(*command, words->cluster);

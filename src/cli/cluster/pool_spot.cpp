@@ -126,7 +126,9 @@ void add_pool_spot(command_line::Command& pool, Context& context) {
         "aliquot pool spot p5.48xlarge --hours 20 --checkpoint 30m --spot-price 17.63\n"
         "aliquot pool spot g5.xlarge --hours 8 --spot-price 0.42 --deadline 10h -o json");
     const auto words = std::make_shared<SpotWords>();
-    command->add_option("INSTANCE", words->type, "Type of the machine", " ")->required();
+    command->add_option("INSTANCE", words->type, "Type of the machine", " ")
+        ->required()
+        ->complete_by("machine-types");
     command->add_option("--hours", words->hours, "What the job takes", "HOURS")
         ->range(0.01, 100'000.0)
         ->required();

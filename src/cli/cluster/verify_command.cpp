@@ -109,7 +109,8 @@ void add_verify_command(command_line::Command& program, Context& context) {
         "aliquot verify --context prod -o json\n"
         "aliquot verify --node gpu-1 --image registry.example/aliquot:0.1.0");
     auto words = std::make_shared<VerifyOptions>();
-    command->add_option("--node", words->options.node, "Only this node", "NODE");
+    command->add_option("--node", words->options.node, "Only this node", "NODE")
+        ->complete_by("nodes");
     command->add_option(
         "--image", words->options.image,
         "Image of the test pods, which has /usr/bin/aliquot-probe; default: the agent's", "REF");

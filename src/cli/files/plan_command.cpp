@@ -156,10 +156,14 @@ void make(Context& context, const PlanOptions& words) {
 }
 
 void add_inputs(command_line::Command& command, PlanOptions& words) {
-    command.add_option("--gpu", words.gpus, "A GPU model, with a count if there are several",
-                       "MODEL (\"2x A2\")");
-    command.add_option("--node-type", words.node_types, "A cloud machine: all its GPUs",
-                       "TYPE (g4dn.xlarge)");
+    command
+        .add_option("--gpu", words.gpus, "A GPU model, with a count if there are several",
+                    "MODEL (\"2x A2\")")
+        ->complete_by("gpu-models");
+    command
+        .add_option("--node-type", words.node_types, "A cloud machine: all its GPUs",
+                    "TYPE (g4dn.xlarge)")
+        ->complete_by("machine-types");
     command.add_option(
         "--nodes", words.nodes_file,
         "Facts of nodes, or what kubectl get nodes -o json prints; - is the standard "
@@ -174,7 +178,8 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
                     "Plan for this many identical services on each GPU", "N")
         ->range(1U, 1000U);
     auto* const model =
-        command.add_option("--model", words.model, "A neural network to run", "NAME (llama-3-8b)");
+        command.add_option("--model", words.model, "A neural network to run", "NAME (llama-3-8b)")
+            ->complete_by("models");
     command
         .add_option("--quant", words.quant, "Number format of its weights",
                     "FORMAT (fp32, bf16, fp16, fp8, int8, int4, q4_k_m ...)")

@@ -199,7 +199,8 @@ void add_list(command_line::Command& price, Context& context) {
     command_line::Command* command =
         price.add_subcommand("list", "What machines with GPUs cost, the cheapest GPU first");
     const auto words = std::make_shared<ListOptions>();
-    command->add_option("--gpu", words->gpu, "Only machines with this GPU", "MODEL");
+    command->add_option("--gpu", words->gpu, "Only machines with this GPU", "MODEL")
+        ->complete_by("gpu-models");
     command->add_option("--cloud", words->cloud, "Only machines of this cloud", "CLOUD")
         ->one_of({"aws", "azure", "gcp"});
     command->add_option("--prices", words->prices, "Own prices, which go first", "FILE");

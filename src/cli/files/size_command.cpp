@@ -126,7 +126,7 @@ void add_size_batch(command_line::Command& size, Context& context) {
         "aliquot size batch --gpu v100-32 --gpu a100-40 -o json\n"
         "aliquot size batch --gpu t4 --failed-at 16   # out of memory: what to try next");
     auto words = std::make_shared<BatchOptions>();
-    command->add_option("--gpu", words->gpus, "A GPU model", "MODEL");
+    command->add_option("--gpu", words->gpus, "A GPU model", "MODEL")->complete_by("gpu-models");
     command
         ->add_option("--memory", words->memory_gib, "GPU memory in GiB, in place of a model", "GIB")
         ->range(0.1, 1e6);

@@ -272,13 +272,15 @@ void add_size_instance(command_line::Command& size, Context& context) {
     auto words = std::make_shared<InstanceOptions>();
     command->add_option("--cpu", words->cpu, "CPU request of the pod", "CORES");
     command->add_option("--memory", words->memory, "Memory request of the pod", "AMOUNT (16Gi)");
-    command->add_option("--gpu", words->gpu, "GPU model; any if left out", "MODEL");
+    command->add_option("--gpu", words->gpu, "GPU model; any if left out", "MODEL")
+        ->complete_by("gpu-models");
     command->add_option("--count", words->count, "GPUs of the pod", "N")->range(1U, 64U);
     command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have",
                         "AMOUNT (40Gi)");
     command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
         ->one_of({"aws", "azure", "gcp"});
-    command->add_option("--type", words->type, "Only this machine: does it take the pod?", "TYPE");
+    command->add_option("--type", words->type, "Only this machine: does it take the pod?", "TYPE")
+        ->complete_by("machine-types");
     command->add_option("--daemon-cpu", words->daemon_cpu, "What daemon sets take of every node",
                         "CORES");
     command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory",
@@ -297,10 +299,10 @@ void add_size_node(command_line::Command& size, Context& context) {
         "aliquot size node p3.2xlarge --driver 535.183.01 --kubernetes 1.30\n"
         "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
     auto words = std::make_shared<NodeCheckOptions>();
-    command->add_option("TYPE", words->type, "A cloud machine");
+    command->add_option("TYPE", words->type, "A cloud machine")->complete_by("machine-types");
     command->add_option("--profile", words->profile, "Which minimum", "training|vision")
         ->one_of({"training", "vision"});
-    command->add_option("--gpu", words->facts.gpu, "GPU model", "MODEL");
+    command->add_option("--gpu", words->facts.gpu, "GPU model", "MODEL")->complete_by("gpu-models");
     command->add_option("--gpus", words->facts.gpus, "GPUs of the node", "N")->range(1U, 64U);
     command->add_option("--cpu", words->facts.cpu, "CPU cores", "CORES")->range(0.0, 1e5);
     command->add_option("--memory", words->facts.memory_gib, "Memory in GiB", "GIB")

@@ -374,17 +374,19 @@ void add_size_model(command_line::Command& size, Context& context) {
         "aliquot size model --config config.json --train qlora --gpu a10g\n"
         "aliquot size model --safetensors model.safetensors -o json");
     auto words = std::make_shared<ModelOptions>();
-    command->add_option("--model", words->model, "A name, with or without its maker", "NAME");
+    command->add_option("--model", words->model, "A name, with or without its maker", "NAME")
+        ->complete_by("models");
     command->add_option("--config", words->config, "The config.json of a model", "FILE");
     command->add_option("--safetensors", words->safetensors, "Its weights; only the header is read",
                         "FILE");
     add_load(*command, *words);
     command->add_option("--gpus", words->gpus, "Only this many", "1|2|4|8")
         ->one_of({"1", "2", "4", "8"});
-    command->add_option(
-        "--gpu", words->gpu,
-        "The GPU that you have, a MIG slice of it (\"a100-80 1g.10gb\"), or a size (24GiB)",
-        "[N x] MODEL");
+    command
+        ->add_option("--gpu", words->gpu,
+                     "Your GPU, a MIG slice of it (\"a100-80 1g.10gb\"), or a size (24GiB)",
+                     "[N x] MODEL")
+        ->complete_by("gpu-models");
     command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
         ->one_of({"aws", "azure", "gcp"});
     command->add_option("--cpu", words->cpu, "CPU cores of the machine for each GPU", "CORES")

@@ -370,8 +370,8 @@ void add_doctor_command(command_line::Command& program, Context& context) {
     add_cluster_flags(*command, words->cluster);
     add_namespace_flag(*command, words->cluster, "Namespace of the pod that is asked about");
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
-    command->add_option("--explain", words->explain, "Explain what a check examines, and why",
-                        "ID");
+    command->add_option("--explain", words->explain, "Explain what a check examines, and why", "ID")
+        ->complete_by("checks");
     command->add_flag("-v,--verbose", words->verbose,
                       "Show every check, not only what is not well");
     command->add_flag("--fix", words->fix, "Offer safe changes, each with its diff");

@@ -67,8 +67,10 @@ void add_reading(command_line::Command& group, Context& context) {
         add(group, context, words, "profiles", "List the MIG profiles of a GPU and where they fit",
             mig_profiles);
     command->footer("aliquot mig profiles --gpu a100-40\naliquot mig profiles -o json");
-    command->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs",
-                        "MODEL");
+    command
+        ->add_option("--gpu", words->model, "A model from the tables; default: this node's GPUs",
+                     "MODEL")
+        ->complete_by("gpu-models");
     add_node(command, *words);
     add_output(*command, words->format);
 
@@ -119,7 +121,8 @@ void add_plan(command_line::Command& group, Context& context) {
         "aliquot mig plan --gpu a100-40 --now 1g.5gb@0 --want 3g.20gb*2 --svg plan.svg\n"
         "aliquot mig plan mig.yaml --select all-balanced    # for this node's GPUs");
     add_spec(command, *words, true);
-    command->add_option("--gpu", words->model, "Plan for a model from the tables", "MODEL");
+    command->add_option("--gpu", words->model, "Plan for a model from the tables", "MODEL")
+        ->complete_by("gpu-models");
     command->add_option("--now", words->now,
                         "With --gpu: the existing instances, PROFILE@START[:busy]", "INSTANCES");
     add_choice(command, *words);

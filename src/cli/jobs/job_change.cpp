@@ -63,7 +63,9 @@ void change(Context& context, const ChangeOptions& options, const Change& what) 
 void add_change(command_line::Command& job, Context& context, const Change& what) {
     command_line::Command* command = job.add_subcommand(what.name, what.description);
     const auto options = std::make_shared<ChangeOptions>();
-    command->add_option("JOB", options->ids, "Numbers of jobs", "...")->required();
+    command->add_option("JOB", options->ids, "Numbers of jobs", "...")
+        ->required()
+        ->complete_by("jobs");
     add_client_flags(*command, options->client);
     command->footer(std::string("aliquot job ") + what.name + " 12 13");
     command->callback([options, &context, &what] { change(context, *options, what); });

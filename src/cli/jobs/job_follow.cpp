@@ -163,7 +163,8 @@ void add_job_logs(command_line::Command& job, Context& context) {
     options->ids.resize(1);
     command
         ->add_option("JOB", options->ids.front(), "Number of the job, of a cluster its name", " ")
-        ->required();
+        ->required()
+        ->complete_by("jobs");
     command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
     add_client_flags(*command, options->client);
     command->footer("aliquot job logs 12\naliquot job logs -f 12");
@@ -174,8 +175,11 @@ void add_job_wait(command_line::Command& job, Context& context) {
     command_line::Command* command = job.add_subcommand(
         "wait", "Wait until jobs have ended: exit code 0 when all succeeded, else 1");
     const auto options = std::make_shared<FollowOptions>();
-    command->add_option("JOB", options->ids, "Numbers of jobs", "...")->required();
-    command->add_option("--timeout", options->timeout, "At most so long; then exit code 3", "TIME");
+    command->add_option("JOB", options->ids, "Numbers of jobs", "...")
+        ->required()
+        ->complete_by("jobs");
+    command->add_option("--timeout", options->timeout, "Maximum time to wait; then exit code 3",
+                        "TIME");
     add_client_flags(*command, options->client);
     command->footer("aliquot job wait 12\naliquot job wait 12 13 --timeout 2h");
     command->callback([options, &context] { wait(context, *options); });

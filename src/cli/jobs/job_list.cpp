@@ -185,7 +185,8 @@ void add_look(command_line::Command& job, Context& context, const char* name, co
     command_line::Command* command = job.add_subcommand(name, description);
     const auto options = std::make_shared<LookOptions>();
     command->add_option("JOB", options->id, "Number of the job, of a cluster its name", " ")
-        ->required();
+        ->required()
+        ->complete_by("jobs");
     add_format(*command, *options);
     command->footer(std::string("aliquot job ") + name + " 12\naliquot job " + name +
                     " 12 -o json");
@@ -199,8 +200,9 @@ void add_job_list(command_line::Command& job, Context& context) {
     const auto options = std::make_shared<LookOptions>();
     command->add_flag("-a,--all", options->all, "Also those that have ended");
     command->add_flag("--mine", options->mine, "Only your own");
-    command->add_option("--queue", options->queue, "Only of this queue", "NAME");
-    command->add_option("--limit", options->most, "At most so many, oldest first", "N")
+    command->add_option("--queue", options->queue, "Only of this queue", "NAME")
+        ->complete_by("queues");
+    command->add_option("--limit", options->most, "Show at most this many, oldest first", "N")
         ->range(1U, 10'000U);
     command->add_flag("-A,--all-namespaces", options->client.all_spaces,
                       "Of a cluster: of all namespaces");

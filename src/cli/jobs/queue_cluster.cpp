@@ -157,7 +157,9 @@ void add_queue_list(command_line::Command& queue, Context& context) {
 void add_queue_show(command_line::Command& queue, Context& context) {
     command_line::Command* command = queue.add_subcommand("show", "Show one queue");
     const auto options = std::make_shared<QueueOptions>();
-    command->add_option("QUEUE", options->name, "Name of the queue", " ")->required();
+    command->add_option("QUEUE", options->name, "Name of the queue", " ")
+        ->required()
+        ->complete_by("queues");
     add_queue_format(*command, *options);
     add_client_flags(*command, options->client);
     command->footer("aliquot queue show vision");
@@ -168,7 +170,7 @@ void add_queue_pending(command_line::Command& queue, Context& context) {
     command_line::Command* command = queue.add_subcommand(
         "pending", "List the jobs that wait, next first, with their likely starts");
     const auto options = std::make_shared<QueueOptions>();
-    command->add_option("QUEUE", options->name, "Only of this queue", " ");
+    command->add_option("QUEUE", options->name, "Only of this queue", " ")->complete_by("queues");
     command->add_flag("-A,--all-namespaces", options->client.all_spaces,
                       "Of a cluster: of all namespaces");
     add_queue_format(*command, *options);

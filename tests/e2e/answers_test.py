@@ -46,7 +46,8 @@ NODE = "--node-state {node}"
 ANSWERS = {
     "bench": [Row("BenchReport", f"{NODE} --runs 1 --no-cpu -- true", code=1, moves=True)],
     "config check": [Row("FindingList", "{place}/wrong.yaml", code=1), Row("FindingList", "{examples}/a2-tts-stt/config.yaml")],
-    "config explain": [Row("SharingOffer", f"{{examples}}/a2-tts-stt/config.yaml {NODE}")],
+    "config explain": [Row("SharingOffer", f"{{examples}}/a2-tts-stt/config.yaml {NODE}"),
+                       Row("ClaimOffer", f"{{examples}}/a2-tts-stt/config.yaml {NODE} --dra whole")],
     "cost": [Row("CostReport", "--store {jobs}/cost.sqlite --by job", moves=True)],
     "detect": [Row("DetectionList", "{place}/task.txt")],
     "doctor": [Row("DoctorReport", "--root {place}/machine host", code=1), Row("Rule", "--explain DRV003")],
@@ -77,6 +78,7 @@ ANSWERS = {
     "node labels": [Row("NodeLabels", f"{{examples}}/a2-tts-stt/config.yaml {NODE}", moves=True)],
     "node list": [Row("GpuNodeList")],
     "node show": [Row("GpuNode", "node-1")],
+    "placement defrag": [Row("DefragPlan")],
     "placement status": [Row("PlacementStatus")],
     "plan": [Row("SharingPlan", "--gpu a2 --workloads {examples}/plan/services.yaml"),
              Row("SharingPlan", "--gpu a2 --workloads {examples}/plan/services.yaml --what-if add=3xwhisper")],

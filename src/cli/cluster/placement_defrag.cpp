@@ -11,6 +11,7 @@
 
 #include "base/sentence.h"
 #include "base/time_text.h"
+#include "cli/answer.h"
 #include "cli/cluster/move_run.h"
 #include "cli/rows.h"
 #include "command_line/command.h"
@@ -187,7 +188,7 @@ void apply_moves(Context& context, kube_client::Api& api, const DefragOptions& w
     } else {
         Json json = defrag_json(words, told);
         json.update(moved_json(run, stopped));
-        print_json(context, words.format, json);
+        print_answer(context.out, "DefragPlan", json, words.format);
     }
     if (stopped.empty()) return;
     const int failed = context.exit_code;  // of a request
@@ -210,7 +211,7 @@ void defrag(Context& context, const DefragOptions& words) {
     if (words.apply && !told->plan.moves.empty())
         return apply_moves(context, *connection->api, words, lease, *told);
     if (!is_table) {
-        print_json(context, words.format, defrag_json(words, *told));
+        print_answer(context.out, "DefragPlan", defrag_json(words, *told), words.format);
     } else if (!told->plan.moves.empty()) {
         context.out << "Nothing was moved; --apply does it, one pod after the other. The "
                        "controller puts the pod that\ncomes on the planned GPU if that is free "
@@ -279,8 +280,7 @@ void add_placement_defrag(command_line::Command& placement, Context& context) {
     command->add_option("--system-namespace", words->name_space,
                         "Namespace of the Lease aliquot-moves, which counts moves",
                         "NAME (aliquot-system)");
-    command->add_option("-o,--output", words->format, "Output format", "FORMAT (table, json, yaml)")
-        ->one_of({"table", "json", "yaml"});
+    add_output(*command, words->format);
     add_cluster_flags(*command, words->cluster);
     command->callback([words, &context] { defrag(context, *words); });
 }

@@ -91,7 +91,7 @@ private:
         if (next == nullptr) {
             for (const Task& task : tasks_)
                 if (task.word != nullptr) {
-                    std::fputs("all threads of the simulated world wait for ever\n", stderr);
+                    std::fputs("all threads of the simulated world wait forever\n", stderr);
                     std::abort();
                 }
             current_ = nullptr;

@@ -80,7 +80,7 @@ const char* const kHelp =
     "  --seconds N            of --work (2)\n"
     "  --version              print the version\n\n"
     "Prints one JSON object: driver, gpus, visible, arithmetic, share, problem.\n"
-    "Exit code 0: all well; 1: something is not; 2: wrong words; 3: there is no GPU or no driver "
+    "Exit code 0: all well; 1: something is not; 2: wrong usage; 3: there is no GPU or no driver "
     "to\n"
     "ask.\n\n"
     "Example: aliquot-probe --expect-gpus 1 --expect-memory 3839Mi\n";

@@ -39,7 +39,8 @@ std::string* field_of(Entry& entry, std::string_view key) {
 std::optional<std::string> problem_of(const Entry& entry) {
     constexpr std::array<std::string_view, 3> kSeverities{"error", "warning", "info"};
     constexpr std::size_t kMostWhat = 110;
-    if (!is_id(entry.id)) return "'" + entry.id + "' is no id: expected capitals and three digits";
+    if (!is_id(entry.id))
+        return "'" + entry.id + "' is not an id: expected capitals and three digits";
     if (std::find(kSeverities.begin(), kSeverities.end(), entry.severity) == kSeverities.end()) {
         return entry.id + ": severity '" + entry.severity + "': expected error, warning or info";
     }

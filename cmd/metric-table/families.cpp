@@ -78,7 +78,7 @@ Result<Entry> read_texts(std::string_view file, const Value& node) {
         }
         *field = value.scalar;
     }
-    if (!is_name(entry.name)) return refuse(file, node.mark, "'" + entry.name + "' is no name");
+    if (!is_name(entry.name)) return refuse(file, node.mark, "'" + entry.name + "' is not a name");
     return entry;
 }
 
@@ -112,7 +112,7 @@ std::optional<std::string> problem_of(const Family& family) {
         }
     }
     if (family.field.find_first_not_of("0123456789") != std::string::npos) {
-        return family.name + ": field '" + family.field + "' is no number";
+        return family.name + ": field '" + family.field + "' is not a number";
     }
     const bool ours = family.group == "native" || family.group == "self" || family.group == "guard";
     return ours ? problem_of_ours(family) : std::nullopt;
@@ -133,7 +133,7 @@ Result<std::string> expand(std::string_view file, const Value& node, const Sets&
                                                         : label);
             if (!is_name(bare) || !seen.insert(bare).second) {
                 return refuse(file, node.mark,
-                              "label '" + std::string(label) + "' is no name, or stands twice");
+                              "label '" + std::string(label) + "' is not a name, or stands twice");
             }
             if (!expanded.empty()) expanded += ' ';
             expanded += label;

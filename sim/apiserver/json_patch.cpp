@@ -15,7 +15,7 @@ constexpr std::size_t kOperationsMax = 10'000;
 Error wrong(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
 
 Result<std::vector<std::string>> read_pointer(const Value& pointer) {
-    if (!pointer.is_string()) return wrong("a JSON pointer is missing or is no text");
+    if (!pointer.is_string()) return wrong("a JSON pointer is missing or is not a text");
     std::vector<std::string> tokens;
     std::string_view text = pointer.text();
     if (text.empty()) return tokens;

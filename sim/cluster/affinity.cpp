@@ -52,7 +52,7 @@ Requirement read_rule(ObjectReader& object) {
     check_values(object, rule);
     if (rule.operation == Operator::kOther) {
         object.complain("operator",
-                        "'" + name + "' is none of In, NotIn, Exists, DoesNotExist, Gt, Lt");
+                        "'" + name + "' is not one of In, NotIn, Exists, DoesNotExist, Gt, Lt");
     }
     return rule;
 }

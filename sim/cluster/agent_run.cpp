@@ -61,7 +61,7 @@ std::string last_words(const std::filesystem::path& log, unsigned lines) {
     constexpr std::streamoff kTail = 16'384;
     file.seekg(0, std::ios::end);
     const std::streamoff size = file.tellg();
-    if (!file || size <= 0) return "it said nothing";
+    if (!file || size <= 0) return "it printed nothing";
     file.seekg(size > kTail ? size - kTail : 0);
     std::deque<std::string> last;
     for (std::string line; std::getline(file, line);) {

@@ -126,7 +126,8 @@ private:
         if (policy == "OnFailure") return RestartPolicy::kOnFailure;
         if (policy == "Never") return RestartPolicy::kNever;
         if (policy != "Always") {
-            spec_.complain("restartPolicy", "'" + policy + "' is none of Always, OnFailure, Never");
+            spec_.complain("restartPolicy",
+                           "'" + policy + "' is not one of Always, OnFailure, Never");
         }
         return RestartPolicy::kAlways;
     }
@@ -300,11 +301,11 @@ private:
             const std::string effect = object.text("effect");
             const std::string value = object.text("value");
             if (!operators.contains(op)) {
-                object.complain("operator", "'" + op + "' is none of Equal, Exists, Lt, Gt");
+                object.complain("operator", "'" + op + "' is not one of Equal, Exists, Lt, Gt");
             }
             if (!effects.contains(effect)) {
                 object.complain("effect", "'" + effect +
-                                              "' is none of NoSchedule, PreferNoSchedule, "
+                                              "' is not one of NoSchedule, PreferNoSchedule, "
                                               "NoExecute");
             }
             if (op == "Exists" && !value.empty()) {

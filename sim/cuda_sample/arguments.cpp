@@ -13,7 +13,7 @@ namespace {
 Result<std::uint64_t> number(std::string_view option, std::string_view text) {
     if (const auto value = parse_number<std::uint64_t>(text)) return *value;
     return Error{ErrorCode::kInvalidInput, std::string(option) + ": '" + std::string(text) +
-                                               "' is no number; expected one, as 100"};
+                                               "' is not a number; expected one, as 100"};
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Result<bool> make_directory(const fs::path& directory) {
     if (::stat(directory.c_str(), &status) != 0)
         return os::error_from_errno(errno, directory.string());
     if (!S_ISDIR(status.st_mode)) {
-        return Error{ErrorCode::kConflict, directory.string() + " exists and is no directory"};
+        return Error{ErrorCode::kConflict, directory.string() + " exists and is not a directory"};
     }
     if (status.st_uid != ::geteuid()) {
         return Error{ErrorCode::kPermission, directory.string() + " belongs to user " +

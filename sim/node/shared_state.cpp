@@ -84,7 +84,7 @@ Result<std::unique_ptr<SharedState>> SharedState::open(const std::filesystem::pa
     if (opened.get() < 0) return os::error_from_errno(errno, file.string());
     struct stat status {};
     if (::fstat(opened.get(), &status) != 0) return os::error_from_errno(errno, file.string());
-    if (!S_ISREG(status.st_mode)) return not_a_state_file(file, "it is no regular file");
+    if (!S_ISREG(status.st_mode)) return not_a_state_file(file, "it is not a regular file");
     if (status.st_size != static_cast<off_t>(sizeof(State))) {
         return not_a_state_file(file, "it has " + std::to_string(status.st_size) +
                                           " bytes, expected " + std::to_string(sizeof(State)));

@@ -30,7 +30,7 @@ Result<Pairs> parse_pairs(std::string_view text, const char* lone) {
         const std::size_t equals = part.find('=');
         if (equals == 0 || (equals == std::string_view::npos && lone == nullptr)) {
             return Error{ErrorCode::kInvalidInput,
-                         shown(part) + " is no key=value; pairs are separated by ;"};
+                         shown(part) + " is not a key=value; pairs are separated by ;"};
         }
         std::string key(trim(part.substr(0, equals)));
         const auto same = [&](const auto& pair) { return pair.first == key; };

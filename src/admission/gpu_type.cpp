@@ -75,7 +75,7 @@ Error unknown(std::string_view word, const Cluster& cluster) {
     for (const std::string_view one : there) words.push_back(one.substr(0, one.find('-')));
     std::string_view near = nearest_word(word, words);
     if (near.empty()) near = catalog::nearest_gpu_model(word);
-    std::string message = "aliquot.dev/gpu-type: " + quoted(word) + " is no type of GPU";
+    std::string message = "aliquot.dev/gpu-type: " + quoted(word) + " is not a type of GPU";
     if (!near.empty()) message += "; did you mean '" + std::string(near) + "'?";
     constexpr std::size_t kMostNamed = 8;
     std::string names;

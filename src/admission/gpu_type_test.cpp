@@ -37,7 +37,7 @@ TEST(GpuType, ANeighbourInTheSameSeriesIsAnotherType) {
 TEST(GpuType, AnUnknownWordIsRefusedWithTheNearest) {
     const auto type = find_type("a1000000", {});
     ASSERT_FALSE(type);
-    EXPECT_THAT(type.error().message, HasSubstr("is no type of GPU"));
+    EXPECT_THAT(type.error().message, HasSubstr("is not a type of GPU"));
     const auto near = find_type("gtx1071", {});
     ASSERT_FALSE(near);
     EXPECT_THAT(near.error().message, HasSubstr("did you mean 'gtx-1070'?"));

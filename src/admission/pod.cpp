@@ -153,7 +153,7 @@ Result<PodFacts> read_pod(const Json& json, const Cluster& cluster) {
     const auto& containers = items_at(object, {"spec", "containers"});
     if (containers.empty() || !are_objects(containers) ||
         !are_objects(items_at(object, {"spec", "initContainers"}))) {
-        return Error{ErrorCode::kInvalidInput, "the object is no pod with containers"};
+        return Error{ErrorCode::kInvalidInput, "the object is not a pod with containers"};
     }
     k8s::Pod pod = k8s::read_pod(object);
     PodFacts facts{.annotations = std::move(pod.annotations),

@@ -51,7 +51,7 @@ Result<std::uint64_t> parse_amount(std::string_view key, std::string_view text,
     const auto bytes = k8s::parse_bytes(text);
     if (!bytes) {
         const std::string fixed = corrected_amount(text);
-        std::string expected = " is no amount of memory; expected " + std::string(what);
+        std::string expected = " is not an amount of memory; expected " + std::string(what);
         if (!fixed.empty()) expected += "; did you mean " + fixed + "?";
         return wrong(key, text, expected);
     }
@@ -81,7 +81,7 @@ Result<unsigned> parse_compute(std::string_view key, std::string_view text) {
     if (digits.ends_with('%')) digits = trim(digits.substr(0, digits.size() - 1));
     const auto value = parse_number<unsigned>(digits);
     if (!value || *value == 0 || *value > kMostPercent) {
-        return wrong(key, text, " is no percentage of one GPU; expected 1 to 100");
+        return wrong(key, text, " is not a percentage of one GPU; expected 1 to 100");
     }
     return *value;
 }
@@ -89,7 +89,7 @@ Result<unsigned> parse_compute(std::string_view key, std::string_view text) {
 Result<unsigned> parse_count(std::string_view key, std::string_view text) {
     const auto value = parse_number<unsigned>(trim(text));
     if (!value || *value == 0 || *value > kMostDevices) {
-        return wrong(key, text, " is no number of GPUs; expected 1 to 64");
+        return wrong(key, text, " is not a number of GPUs; expected 1 to 64");
     }
     return *value;
 }

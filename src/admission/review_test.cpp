@@ -60,7 +60,7 @@ TEST(Review, RefusesWhatIsWrittenWrongly) {
     EXPECT_EQ(answer["allowed"], false);
     EXPECT_EQ(answer["status"]["code"], 400);
     EXPECT_THAT(answer["status"]["message"].get<std::string>(),
-                HasSubstr("'3Gb' is no amount of memory"));
+                HasSubstr("'3Gb' is not an amount of memory"));
 }
 
 TEST(Review, LetsEverythingElsePass) {

@@ -232,7 +232,7 @@ void check_version(Reader& reader, const Value& document, const Spec& spec) {
     if (reader.problem()) return;
     const auto rank = version_rank(version);
     if (!rank) {
-        reader.complain(node.mark, "cdiVersion '" + version + "' is none of 0.3.0 to 1.1.0");
+        reader.complain(node.mark, "cdiVersion '" + version + "' is not one of 0.3.0 to 1.1.0");
         return;
     }
     const std::string needed = version_needed(document, spec);

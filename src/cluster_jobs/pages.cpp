@@ -232,7 +232,7 @@ Response respond(kube_client::Api& api, const Request& request, const Asker& ask
     const bool all = space == "*" && page->verb == "list";
     if (!all && !k8s::check_dns_label(space).empty()) {
         return refusal({ErrorCode::kInvalidInput,
-                        "namespace: '" + one_line(space, 80) + "' is no name of a namespace"});
+                        "namespace: '" + one_line(space, 80) + "' is not a name of a namespace"});
     }
     Question question{.jobs = ClusterJobs(api, all ? "" : space, call),
                       .request = request,

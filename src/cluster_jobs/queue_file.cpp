@@ -47,7 +47,7 @@ Result<Done> only_keys(const Value& mapping, const std::string& path,
     for (const auto& entry : mapping.entries) {
         const std::string& key = entry.first.scalar;
         if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-        return wrong(path, "'" + one_line(key, 80) + "' is no field" +
+        return wrong(path, "'" + one_line(key, 80) + "' is not a field" +
                                did_you_mean(nearest_word(key, known)) + "; expected " +
                                join(std::vector<std::string>(known.begin(), known.end()), ", "));
     }
@@ -69,7 +69,7 @@ Result<Amounts> amounts_at(const Value& queue, const char* key, const std::strin
             return wrong(here, "'" + one_line(flavor.scalar, 80) + "': " + problem);
         if (!number || *number > kMostGpus) {
             return wrong(here + "." + flavor.scalar,
-                         "'" + one_line(amount.scalar, 40) + "' is no number of GPUs");
+                         "'" + one_line(amount.scalar, 40) + "' is not a number of GPUs");
         }
         amounts.emplace_back(flavor.scalar, *number);
     }
@@ -97,7 +97,8 @@ Result<std::string> word_at(const Value& queue, const char* key, const std::stri
         if (one.ours == said) return std::string(one.kueue);
         known.emplace_back(one.ours);
     }
-    return wrong(path + "." + key, "'" + one_line(said, 40) + "' is none of " + join(known, ", "));
+    return wrong(path + "." + key,
+                 "'" + one_line(said, 40) + "' is not one of " + join(known, ", "));
 }
 
 Result<std::string> quantity_at(const Value& queue, const char* key, const std::string& path,
@@ -106,7 +107,7 @@ Result<std::string> quantity_at(const Value& queue, const char* key, const std::
     if (said.empty()) return std::string(otherwise);
     const auto amount = k8s::Quantity::parse(said);
     if (!amount || amount->nanos() < 0)
-        return wrong(path + "." + key, "'" + one_line(said, 40) + "' is no amount");
+        return wrong(path + "." + key, "'" + one_line(said, 40) + "' is not an amount");
     return said;
 }
 
@@ -150,14 +151,14 @@ Result<Done> Reader::read_flavor(const Value& flavor, const std::string& path) {
     if (const Value* const labels = flavor.find("labels")) {
         for (const auto& [key, value] : labels->entries) {
             if (!k8s::is_label_key(key.scalar) || !k8s::is_label_value(value.scalar))
-                return wrong(path + ".labels", "'" + one_line(key.scalar, 80) + "' is no label");
+                return wrong(path + ".labels", "'" + one_line(key.scalar, 80) + "' is not a label");
         }
         document::append(spec, "nodeLabels", *labels);
     }
     Value tolerations = document::make_sequence();
     for (const Value& key : document::items_at(flavor, {"tolerate"})) {
         if (!k8s::is_label_key(key.scalar))
-            return wrong(path + ".tolerate", "'" + one_line(key.scalar, 80) + "' is no taint");
+            return wrong(path + ".tolerate", "'" + one_line(key.scalar, 80) + "' is not a taint");
         tolerations.items.push_back(make_mapping({{"key", key.scalar}, {"operator", "Exists"}}));
     }
     if (!tolerations.items.empty()) document::append(spec, "tolerations", std::move(tolerations));
@@ -297,7 +298,7 @@ Result<std::vector<Value>> Reader::read(const Value& file) {
         return std::move(keys).error();
     if (const std::string named = text_at(file, {"resource"}); !named.empty()) {
         if (!k8s::is_extended_resource(named))
-            return wrong("resource", "'" + one_line(named, 80) + "' is no extended resource");
+            return wrong("resource", "'" + one_line(named, 80) + "' is not an extended resource");
         resource_ = named;
     }
     const auto& flavors = document::items_at(file, {"flavors"});

@@ -60,7 +60,7 @@ TEST(QueueFile, TakesAFlavorThatItDescribesAndOfWhichTheCatalogueKnowsNothing) {
 TEST(QueueFile, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(
         refusal_of("queues: [{name: q, gpu: {a100: 1}}]"),
-        "queues[0]: 'gpu' is no field, did you mean 'gpus'?; expected name, namespaces, cohort, "
+        "queues[0]: 'gpu' is not a field, did you mean 'gpus'?; expected name, namespaces, cohort, "
         "gpus, borrow, lend, cpu, memory, order, preempt, reclaim, check-placement");
     const std::pair<const char*, const char*> wrong[] = {
         {"queues: []", "queues:"},

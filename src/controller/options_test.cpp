@@ -52,7 +52,7 @@ TEST(ControllerOptions, WhatDoesNotFitIsSaidInOneLine) {
     EXPECT_THAT(why({"--authority-lifetime", "1s"}), HasSubstr("is below 5s"));
     EXPECT_THAT(why({"--authority-lifetime", "9m"}), HasSubstr("third of --authority-lifetime"));
     EXPECT_THAT(why({"--certificate-names", "host"}), HasSubstr("neither DNS:host nor IP"));
-    EXPECT_THAT(why({"--webhook-listen", "nowhere"}), HasSubstr("'nowhere' is no address"));
+    EXPECT_THAT(why({"--webhook-listen", "nowhere"}), HasSubstr("'nowhere' is not an address"));
     EXPECT_THAT(why({"--health-listen", "127.0.0.1"}), HasSubstr("expected HOST:PORT"));
     EXPECT_THAT(why({"--unknown"}), HasSubstr("see aliquot-controller --help"));
 }

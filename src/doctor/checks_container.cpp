@@ -133,7 +133,7 @@ void add_pod_facts(const Facts& facts, const Said& said, std::string_view id, Ve
 Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
     if (facts.cluster.said.empty()) {
         return facts.cluster.known || !facts.cluster.logs.empty()
-                   ? ok("nothing of this kind was said")
+                   ? ok("no message of this kind in the logs and events")
                    : unknown("no events and no logs of pods were read");
     }
     Verdict verdict{.outcome = pattern.outcome};
@@ -152,7 +152,7 @@ Verdict judge_pattern(const Facts& facts, const ContainerPattern& pattern) {
         last = said.pod;
         verdict.because(Evidence{.path = said.path, .line = said.line, .value = said.text});
     }
-    if (first == nullptr) return ok("nothing of this kind was said");
+    if (first == nullptr) return ok("no message of this kind in the logs and events");
     verdict.message = (first->pod.empty() ? std::string("A container") : "Pod " + first->pod) +
                       (pods > 1 ? " and " + std::to_string(pods - 1) + " more" : "") + ": " +
                       std::string(pattern.cause);

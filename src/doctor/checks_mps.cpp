@@ -301,7 +301,7 @@ Verdict judge_option(const Facts& facts) {
             if (!text.contains("nvidia-cuda-mps-control -s")) continue;
             auto verdict =
                 warning(object.kind + " " + object.id() +
-                        " runs `nvidia-cuda-mps-control -s`, which is no question for the "
+                        " runs `nvidia-cuda-mps-control -s`, which is not a question for the "
                         "status.");
             verdict.because(Evidence{.path = object.path,
                                      .value = "nvidia-cuda-mps-control -s",

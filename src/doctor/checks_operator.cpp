@@ -201,7 +201,7 @@ Verdict judge_exporter(const Facts& facts) {
             const std::string reason = text_at(one, {"state", "waiting", "reason"});
             if (reason != "CrashLoopBackOff") continue;
             const bool memory = text_at(one, {"lastState", "terminated", "reason"}) == "OOMKilled";
-            auto verdict = warning("dcgm-exporter " + pod.id() + " restarts for ever" +
+            auto verdict = warning("dcgm-exporter " + pod.id() + " restarts forever" +
                                    (memory ? ": killed for memory." : "."));
             verdict.because(Evidence{
                 .path = pod.path, .line = one.mark.line, .value = reason, .expected = "running"});
@@ -216,7 +216,7 @@ Verdict judge_exporter(const Facts& facts) {
             return verdict;
         }
     }
-    return facts.cluster.asked("Pod") ? ok("no exporter restarts for ever")
+    return facts.cluster.asked("Pod") ? ok("no exporter restarts forever")
                                       : not_read(facts, {"Pod"});
 }
 

@@ -175,7 +175,7 @@ Verdict judge_config_error(const Facts& facts) {
         return plugin_pods(facts).empty() ? not_here("no device plugin runs")
                                           : ok("the plugin takes its configuration");
     }
-    auto verdict = failed("The device plugin refuses its configuration and restarts for ever: " +
+    auto verdict = failed("The device plugin refuses its configuration and restarts forever: " +
                           clip(said->text, 160));
     verdict.because(evidence_of(*said, "a configuration that it takes"));
     for (const Object& map : facts.cluster.all("ConfigMap")) {
@@ -261,7 +261,7 @@ Verdict judge_key(const Facts& facts) {
     }
     if (!default_key.empty() && !has(default_key)) {
         auto verdict = failed("The default configuration `" + default_key +
-                              "` is no key of ConfigMap " + name + " (" + join(keys) + ").");
+                              "` is not a key of ConfigMap " + name + " (" + join(keys) + ").");
         verdict.because(
             Evidence{.path = map->path, .value = "keys: " + join(keys), .expected = default_key});
         verdict.fix(

@@ -26,7 +26,7 @@ Verdict judge_cause(const Facts& facts, std::string_view id, std::string_view we
         if (++count == 1) found = why_pending(facts, *pod).verdict;
     }
     if (count == 0) return ok(std::string(well));
-    if (count > 1) found.message += " (" + std::to_string(count - 1) + " more pods alike)";
+    if (count > 1) found.message += " (" + std::to_string(count - 1) + " more pods like it)";
     return found;
 }
 
@@ -229,7 +229,7 @@ Verdict judge_annotations(const Facts& facts) {
             }
         }
     }
-    if (count == 0) return ok("every wish in annotations became a resource");
+    if (count == 0) return ok("every request in annotations became a resource");
     if (count > 1) verdict.message += " (" + std::to_string(count - 1) + " more alike)";
     return verdict;
 }

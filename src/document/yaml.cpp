@@ -303,7 +303,7 @@ std::string plain_words(const std::string& message) {
           "this line fits no mapping or list around it: check its indentation, and that each key "
           "is followed by ': '"},
          {"end of sequence not found",
-          "this line is no entry of the list above it: check its indentation and the '-'"},
+          "this line is not an entry of the list above it: check its indentation and the '-'"},
          {"end of map flow not found", "a '{' that is not closed by '}'"},
          {"end of sequence flow not found", "a '[' that is not closed by ']'"},
          {"illegal flow end", "a ']' or '}' that closes nothing"},

@@ -129,8 +129,8 @@ Result<Done> Keeper::write_spec(const PreparedClaim& claim, const NodeState& sta
 
 Result<PreparedClaim> Keeper::prepare(const ClaimName& claim) {
     if (!is_claim_uid(claim.uid)) {
-        return Error{ErrorCode::kInvalidInput,
-                     "claim " + to_text(claim) + ": '" + claim.uid.substr(0, 80) + "' is no uid"};
+        return Error{ErrorCode::kInvalidInput, "claim " + to_text(claim) + ": '" +
+                                                   claim.uid.substr(0, 80) + "' is not a uid"};
     }
     auto object = sources_.read_claim(claim);
     if (!object) return std::move(object).error().during("claim " + to_text(claim));

@@ -117,7 +117,7 @@ TEST_F(DraKeeper, SetsAsideWhatDoesNotParse) {
     ASSERT_TRUE(node.root.write_atomically("/state/no claim.claim", ""));
     const auto keeper = node.start();
     EXPECT_EQ(node.files("/state", ".claim.bad").size(), 2U);
-    EXPECT_EQ(keeper->claims()->size(), 1U) << "a name that is no uid tells of no claim";
+    EXPECT_EQ(keeper->claims()->size(), 1U) << "a name that is not a uid tells of no claim";
     EXPECT_TRUE(keeper->prepare(claim));
     EXPECT_EQ(node.files(kGuards).size(), 1U) << "the region of the lost note is gone";
     EXPECT_EQ(node.files("/state", ".claim.bad").size(), 1U);

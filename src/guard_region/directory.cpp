@@ -86,7 +86,7 @@ Result<Done> Directory::update(const Record& record) const {
 
 Result<Done> Directory::remove(const std::string& id) const {
     if (!names_region(id)) {
-        return Error{ErrorCode::kInvalidInput, "'" + id + "' is no region"};
+        return Error{ErrorCode::kInvalidInput, "'" + id + "' is not a region"};
     }
     std::error_code problem;
     std::filesystem::remove_all(root_.resolve(base_ + "/" + id), problem);

@@ -89,9 +89,10 @@ TEST(Access, WhatDoesNotFitTogetherIsRefused) {
 }
 
 TEST(Access, APasswordThatIsNoHashIsRefused) {
-    EXPECT_EQ(complaint("basic_auth_users:\n  bob: secret\n"),
-              "/etc/web.yml:2:8: basic_auth_users: the value of 'bob' is no bcrypt hash ($2y$10$ "
-              "and 53 letters); make one with: htpasswd -nBC 10 bob");
+    EXPECT_EQ(
+        complaint("basic_auth_users:\n  bob: secret\n"),
+        "/etc/web.yml:2:8: basic_auth_users: the value of 'bob' is not a bcrypt hash ($2y$10$ "
+        "and 53 letters); make one with: htpasswd -nBC 10 bob");
     EXPECT_TRUE(complaint("basic_auth_users:\n  bob: $2y$31$" + std::string(53, '.') + "\n")
                     .contains("has bcrypt cost 31; expected 4 to 15"));
 }

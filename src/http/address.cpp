@@ -37,10 +37,11 @@ const sockaddr* raw(const SocketAddress& address) {
 }
 
 Error not_an_address(std::string_view address) {
-    return {ErrorCode::kInvalidInput, "'" + std::string(address) +
-                                          "' is no address to listen on; expected HOST:PORT with "
-                                          "an IP address, :PORT for all addresses, [IPv6]:PORT or "
-                                          "unix:PATH"};
+    return {ErrorCode::kInvalidInput,
+            "'" + std::string(address) +
+                "' is not an address to listen on; expected HOST:PORT with "
+                "an IP address, :PORT for all addresses, [IPv6]:PORT or "
+                "unix:PATH"};
 }
 
 SocketAddress v4(in_addr host, std::uint16_t port) {

@@ -85,7 +85,7 @@ std::string why_no_bcrypt(std::string_view hash) {
                         hash[4] >= '0' && hash[4] <= '9' && hash[5] >= '0' && hash[5] <= '9' &&
                         hash[6] == '$';
     if (!framed || !std::all_of(hash.begin() + 7, hash.end(), is_salt_letter)) {
-        return "is no bcrypt hash ($2y$10$ and 53 letters)";
+        return "is not a bcrypt hash ($2y$10$ and 53 letters)";
     }
     const int cost = cost_of(hash);
     if (cost < kLeastCost || cost > kMostCost) {

@@ -105,8 +105,8 @@ void Checker::gpus() {
     const bool usual = count == 1 || count == 2 || count == 4 || count == 8;
     if (!usual && !(request_.any_gpu_count && count >= 1 && count <= kMostGpus)) {
         wrong("gpu_count", std::to_string(count) + (request_.any_gpu_count
-                                                        ? " is no count; expected 1 to 16"
-                                                        : " is no count; expected 1, 2, 4 or 8 "
+                                                        ? " is not a count; expected 1 to 16"
+                                                        : " is not a count; expected 1, 2, 4 or 8 "
                                                           "(any_gpu_count allows 1 to 16)"));
     }
     gpu_type("gpu_type", request_.gpu_type);
@@ -115,8 +115,9 @@ void Checker::gpus() {
     }
     if (request_.gpu_prefer.size() > 8) wrong("gpu_prefer", "names more than 8 models");
     if (!k8s::is_extended_resource(request_.gpu_resource)) {
-        wrong("gpu_resource", "'" + one_line(request_.gpu_resource, 80) +
-                                  "' is no extended resource; expected one such as nvidia.com/gpu");
+        wrong("gpu_resource",
+              "'" + one_line(request_.gpu_resource, 80) +
+                  "' is not an extended resource; expected one such as nvidia.com/gpu");
     }
     share();
 }
@@ -128,12 +129,12 @@ void Checker::share() {
         if (!bytes || *bytes < kLeastShare) {
             wrong("gpu_memory",
                   "'" + one_line(request_.gpu_memory, 40) +
-                      "' is no amount of memory; expected 512Mi or 8Gi, at least 1Mi");
+                      "' is not an amount of memory; expected 512Mi or 8Gi, at least 1Mi");
         }
     }
     if (request_.gpu_compute > 100) {
         wrong("gpu_compute",
-              std::to_string(request_.gpu_compute) + " is no percentage; expected 1 to 100");
+              std::to_string(request_.gpu_compute) + " is not a percentage; expected 1 to 100");
     }
     if (!is_share) return;
     if (request_.gpu_count != 1) {
@@ -157,7 +158,7 @@ void Checker::amount(const char* field, const std::string& text, bool required) 
     if (text.empty() && !required) return;
     const auto amount = k8s::Quantity::parse(text);
     if (!amount || amount->nanos() <= 0) {
-        wrong(field, "'" + one_line(text, 40) + "' is no amount above 0; expected " +
+        wrong(field, "'" + one_line(text, 40) + "' is not an amount above 0; expected " +
                          (std::string_view(field) == "cpu" ? "8000m or 8" : "16Gi or 512Mi"));
     }
 }
@@ -177,7 +178,7 @@ void Checker::host() {
     const auto path = [&](const char* field, const std::string& value) {
         if (value.empty()) return;
         if (!value.starts_with('/') || value.size() > kMostText || value.contains('\0')) {
-            wrong(field, "'" + one_line(value, 80) + "' is no absolute path");
+            wrong(field, "'" + one_line(value, 80) + "' is not an absolute path");
         }
     };
     path("model_cache_path", request_.model_cache_path);
@@ -187,7 +188,7 @@ void Checker::host() {
     }
     if (request_.toleration != "Equal" && request_.toleration != "Exists") {
         wrong("toleration", "'" + one_line(request_.toleration, 40) +
-                                "' is no operator; expected Equal or Exists");
+                                "' is not an operator; expected Equal or Exists");
     }
     if (request_.spot.empty() || request_.spot == "lifecycle" || request_.spot == "node-type")
         return;
@@ -195,7 +196,7 @@ void Checker::host() {
     if (equals == std::string::npos || !k8s::is_label_key(request_.spot.substr(0, equals)) ||
         !k8s::is_label_value(request_.spot.substr(equals + 1))) {
         wrong("spot", "'" + one_line(request_.spot, 80) +
-                          "' is no profile; expected lifecycle, node-type or a label KEY=VALUE");
+                          "' is not a profile; expected lifecycle, node-type or a label KEY=VALUE");
     }
 }
 
@@ -251,7 +252,7 @@ void Checker::variables() {
         const std::string field = "env." + one_line(name, 80);
         bytes += name.size() + value.size() + 2;
         if (name.empty() || name.contains('=') || name.contains('\0')) {
-            wrong(field, "is no name of a variable");
+            wrong(field, "is not a name of a variable");
         }
         if (value.contains('\0')) wrong(field, "has a NUL character");
         if (name == "WORKER_TYPE" && value != "gpu") {
@@ -288,7 +289,7 @@ void Checker::ends() {
     }
     if (request_.restart_policy != "OnFailure" && request_.restart_policy != "Never") {
         wrong("restart_policy", "'" + one_line(request_.restart_policy, 40) +
-                                    "' is none of a Job; expected OnFailure or Never");
+                                    "' is not one of a Job; expected OnFailure or Never");
     }
     if (request_.cpu_after_seconds < 0 || request_.cpu_after_seconds > kMostDeadlineSeconds) {
         wrong("cpu_after_seconds",
@@ -354,10 +355,10 @@ void Checker::after() {
         const std::string field = "after[" + std::to_string(i) + "]";
         const auto number = parse_number<std::uint64_t>(one);
         if (place_ == Place::kMachine && (!number || *number == 0)) {
-            wrong(field, "'" + one_line(one, 80) + "' is no number of a job");
+            wrong(field, "'" + one_line(one, 80) + "' is not a number of a job");
         }
         if (place_ == Place::kCluster && !k8s::is_dns_subdomain(one)) {
-            wrong(field, "'" + one_line(one, 80) + "' is no name of a Job");
+            wrong(field, "'" + one_line(one, 80) + "' is not a name of a Job");
         }
     }
 }

@@ -30,8 +30,8 @@ Result<Taint> parse_taint(std::string_view text) {
     const std::size_t equals = pair.find('=');
     made.key = pair.substr(0, equals);
     if (equals != std::string_view::npos) made.value = pair.substr(equals + 1);
-    if (!is_label_key(made.key)) return wrong("'" + made.key + "' is no key");
-    if (!is_label_value(made.value)) return wrong("'" + made.value + "' is no value");
+    if (!is_label_key(made.key)) return wrong("'" + made.key + "' is not a key");
+    if (!is_label_value(made.value)) return wrong("'" + made.value + "' is not a value");
     return made;
 }
 

@@ -14,7 +14,7 @@ namespace {
 std::optional<Error> unusable(const ConfigCluster& cluster) {
     if (cluster.server.empty()) return cluster.place.error("the cluster has no server");
     if (!parse_url(cluster.server)) {
-        return cluster.place.error("server is no https://HOST:PORT");
+        return cluster.place.error("server is not https://HOST:PORT");
     }
     if (cluster.insecure && (!cluster.ca_file.empty() || !cluster.ca_pem.empty())) {
         return cluster.place.error(
@@ -26,7 +26,7 @@ std::optional<Error> unusable(const ConfigCluster& cluster) {
     for (const auto scheme : kProxies) {
         if (cluster.proxy_url.starts_with(scheme)) return {};
     }
-    return cluster.place.error("proxy-url is no http, https or socks5 URL");
+    return cluster.place.error("proxy-url is not an http, https or socks5 URL");
 }
 
 std::optional<Error> unusable(const ConfigUser& user) {

@@ -137,8 +137,8 @@ TEST(Kubeconfig, RefusesWhatCannotWork) {
     const std::string good = "server: 'https://h:1'";
     const std::vector<std::pair<std::string, std::string>> cases{
         {with("", ""), "the cluster has no server"},
-        {with("server: 'h:1'", ""), "server is no https://HOST:PORT"},
-        {with("server: 'https://ada:tiger@h:1'", ""), "server is no https://HOST:PORT"},
+        {with("server: 'h:1'", ""), "server is not https://HOST:PORT"},
+        {with("server: 'https://ada:tiger@h:1'", ""), "server is not https://HOST:PORT"},
         {with(good + ", insecure-skip-tls-verify: true, certificate-authority: a", ""),
          "exclude each other"},
         {with(good + ", proxy-url: 'ftp://x'", ""), "proxy-url"},

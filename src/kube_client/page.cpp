@@ -86,7 +86,7 @@ std::string with_front(const std::string& front, std::string_view json) {
 
 Failure ListReader::malformed(std::string_view why) const {
     return {.reason = Reason::kMalformed,
-            .message = options_.what + ": the answer is no list: " + std::string(why)};
+            .message = options_.what + ": the answer is not a list: " + std::string(why)};
 }
 
 Failure ListReader::too_large(std::string_view which, std::size_t most) const {
@@ -149,7 +149,7 @@ Outcome<Done> ListReader::between(char c) {
         return Done{};
     }
     if (std::string_view(" \t\r\n,").contains(c)) return Done{};
-    return malformed("an item is no object");
+    return malformed("an item is not an object");
 }
 
 /// The kind stands before the items nearly always; else the items are named when all is there.

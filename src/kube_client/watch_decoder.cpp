@@ -91,7 +91,7 @@ Outcome<Done> WatchDecoder::State::decode(std::size_t size, std::vector<WatchEve
     auto error = parser.iterate(text, size, block.size() - begin).get(document);
     if (error == simdjson::SUCCESS) error = read_line(document, line);
     if (error != simdjson::SUCCESS) {
-        return malformed("a line is no event: " + std::string(simdjson::error_message(error)));
+        return malformed("a line is not an event: " + std::string(simdjson::error_message(error)));
     }
     if (!line.has_object) return malformed("an event has no object");
     if (line.type == "ERROR") return failure_of(0, line.head.raw, "watch");

@@ -90,7 +90,7 @@ Result<Listener> Listener::open(const std::filesystem::path& path, Making making
     struct stat found {};
     if (::lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode))
         return Error{ErrorCode::kConflict,
-                     path.native() + ": is there and is no socket; move it away"};
+                     path.native() + ": is there and is not a socket; move it away"};
     const auto bound_path = making == Making::kInPlace
                                 ? path
                                 : path.parent_path() / ("." + path.filename().native() + ".new");

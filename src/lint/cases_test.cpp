@@ -135,7 +135,7 @@ TEST(LintCases, EveryRuleHasABadAndAGoodOne) {
         EXPECT_TRUE(good.count(id) != 0) << id << " has no case src/lint/cases/" << id << "/good-*";
     }
     for (const std::string& id : bad)
-        EXPECT_NE(findings::find_rule(id), nullptr) << id << " is no rule";
+        EXPECT_NE(findings::find_rule(id), nullptr) << id << " is not a rule";
 }
 
 /// Ids written in the sources: "DPC003" in quotes.

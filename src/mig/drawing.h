@@ -17,7 +17,7 @@ struct DrawnChange {
     std::vector<Step> steps;
     std::vector<Instance> after;  // as planned; of a refusal: the nearest that can be had
     std::string refusal;          // why not; empty: it can be had
-    std::string remark;  // below it: "turn MIG mode on", "beside it fits 1g.5gb"; may be empty
+    std::string remark;           // below it: "turn MIG mode on", "room for 1g.5gb"; may be empty
 };
 
 /// The GPUs below each other as an SVG document, each as two bars of its memory slices: now, and after.

@@ -21,7 +21,7 @@ DrawnChange change() {
             .steps = {{Step::Action::kDestroy, instance("1g.5gb", 0, 1)},
                       {Step::Action::kCreate, instance("2g.10gb", 0, 2)}},
             .after = {instance("2g.10gb", 0, 2), instance("3g.20gb", 4, 4, true)},
-            .remark = "beside it fits 1g.5gb"};
+            .remark = "room for 1g.5gb"};
 }
 
 TEST(MigDrawing, ShowsWhatGoesWhatIsNewAndWhatStaysInUse) {
@@ -30,7 +30,7 @@ TEST(MigDrawing, ShowsWhatGoesWhatIsNewAndWhatStaysInUse) {
     EXPECT_THAT(svg, HasSubstr(">new</text>"));
     EXPECT_THAT(svg, HasSubstr(">in use</text>"));
     EXPECT_THAT(svg, HasSubstr("2 steps: destroy 1g.5gb@0, create 2g.10gb@0"));
-    EXPECT_THAT(svg, HasSubstr("beside it fits 1g.5gb"));
+    EXPECT_THAT(svg, HasSubstr("room for 1g.5gb"));
     EXPECT_THAT(svg, HasSubstr("<desc>NVIDIA A100: 2 steps. </desc>"));
 }
 

@@ -160,7 +160,7 @@ Result<Done> ControlDaemon::wait_ready(const std::stop_token& stop) {
 
 std::string ControlDaemon::last_words() const {
     const auto text = around_.root.read(directories_.log + std::string(kOutput), 4UL << 20U);
-    if (!text || text->empty()) return "it has said nothing";
+    if (!text || text->empty()) return "its log is empty";
     std::string_view rest = *text;
     while (rest.ends_with('\n')) rest.remove_suffix(1);
     const auto line = rest.substr(rest.rfind('\n') + 1);

@@ -51,8 +51,8 @@ Result<Journal> parse_journal(std::string_view text) {
         const auto end = text.find('\n');
         const auto line = text.substr(0, end);
         text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-        const Error malformed{ErrorCode::kInvalidInput,
-                              "line " + std::to_string(number) + " is no line of an MPS journal"};
+        const Error malformed{ErrorCode::kInvalidInput, "line " + std::to_string(number) +
+                                                            " is not a line of an MPS journal"};
         if (number == 1) {
             if (line != kFirstLine) return malformed;
             continue;

@@ -26,7 +26,7 @@ TEST(Journal, RefusesWhatIsNoneAndNamesTheLine) {
     EXPECT_FALSE(parse_journal("aliquot-mps 2\n"));
     const auto odd = parse_journal("aliquot-mps 1\nboot x\ngpu GPU-1 mode sideways daemon 1 2\n");
     ASSERT_FALSE(odd);
-    EXPECT_EQ(odd.error().message, "line 3 is no line of an MPS journal");
+    EXPECT_EQ(odd.error().message, "line 3 is not a line of an MPS journal");
 }
 
 TEST(JournalFile, KeepsEntriesOverARestartAndLeavesNoFileWhenAllIsUndone) {

@@ -114,8 +114,9 @@ Result<Done> Fleet::remove(std::string_view group, const std::vector<std::string
         const auto found = std::ranges::find_if(
             **all, [&](const auto& one) { return id == provider_id(group, one.first); });
         if (found == (*all)->end()) {
-            return Error{ErrorCode::kInvalidInput,
-                         "'" + one_line(id, 120) + "' is no node of group " + std::string(group)};
+            return Error{
+                ErrorCode::kInvalidInput,
+                "'" + one_line(id, 120) + "' is not a node of group " + std::string(group)};
         }
         if (counts(found->second.status.state) &&
             std::ranges::find(leaving, &found->second) == leaving.end()) {

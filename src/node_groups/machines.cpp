@@ -45,7 +45,7 @@ Machine read_machine(const Value& node, Problems& problems) {
         if (value.is_mapping() || value.is_sequence() || value.scalar.empty() ||
             value.scalar.front() == '-') {
             problems.push_back({value.mark, "spec.machines: '" + one_line(key.scalar, 40) +
-                                                "' is no text, or begins with '-'"});
+                                                "' is not a text, or begins with '-'"});
         } else if (key.scalar == "name") {
             machine.name = value.scalar;
         } else {
@@ -54,7 +54,7 @@ Machine read_machine(const Value& node, Problems& problems) {
     }
     if (!k8s::is_dns_subdomain(machine.name)) {
         problems.push_back({node.mark, "spec.machines: '" + one_line(machine.name, 70) +
-                                           "' is no name of a node"});
+                                           "' is not a name of a node"});
     }
     return machine;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kQuotedLimit = 400;
 
 Error explain(const std::string& line, const os::Exit& exit) {
     const std::string what = "nvidia-smi --gpu-reset ended with " + std::to_string(exit.code) +
-                             ": " + (line.empty() ? std::string("it said nothing") : line);
+                             ": " + (line.empty() ? std::string("it printed nothing") : line);
     if (contains_folded(line, "in use") || contains_folded(line, "being used")) {
         return {ErrorCode::kConflict,
                 what +

@@ -235,7 +235,7 @@ Result<Port> Session::read_port(std::size_t index, bool input) const {
             runtime_->failure(port.name, calls.CastTypeInfoToTensorInfo(type.thing, &tensor)))
         return *std::move(failed);
     if (tensor == nullptr) {
-        return Error{ErrorCode::kUnsupported, "model: '" + port.name + "' is no tensor"};
+        return Error{ErrorCode::kUnsupported, "model: '" + port.name + "' is not a tensor"};
     }
     std::size_t axes = 0;
     if (auto failed = runtime_->failure(port.name, calls.GetTensorElementType(tensor, &port.type)))

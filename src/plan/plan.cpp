@@ -226,7 +226,7 @@ void add_general_warnings(Plan& plan, const Request& request) {
     for (const Workload& w : request.workloads) {
         if (const std::string name = object_name(w.name); name != w.name) {
             plan.warnings.push_back("'" + w.name +
-                                    "' is no name of a Kubernetes object: commands say " + name);
+                                    "' is not a name of a Kubernetes object: commands say " + name);
         }
         const bool keeps_only =
             w.load && std::ranges::any_of(request.pools, [&w](const GpuPool& pool) {

@@ -47,7 +47,7 @@ Result<Done> add_claim(const Value& claim, std::vector<ClaimHold>& holds) {
     if (!is_word(name) || !is_word(name_space)) return wrong_state("a claim without its name");
     const Value* const drivers = claim.find("DriverState");
     if (drivers == nullptr || drivers->kind == Value::Kind::kNull) return Done{};
-    if (!drivers->is_mapping()) return wrong_state("DriverState is no object");
+    if (!drivers->is_mapping()) return wrong_state("DriverState is not an object");
     for (const auto& [driver, state] : drivers->entries) {
         const Value* const devices = state.find("Devices");
         if (!is_word(&driver) || !state.is_mapping() || !is_list(devices)) {
@@ -81,7 +81,7 @@ Result<std::vector<ClaimHold>> parse_claim_state(std::string_view text) {
         return wrong_state("Data is of another apiVersion");
     }
     const Value* const claims = content->find("ClaimInfoStateList");
-    if (!is_list(claims)) return wrong_state("ClaimInfoStateList is no list");
+    if (!is_list(claims)) return wrong_state("ClaimInfoStateList is not a list");
     std::vector<ClaimHold> holds;
     for (const Value& claim : claims == nullptr ? std::vector<Value>() : claims->items) {
         if (auto done = add_claim(claim, holds); !done) return std::move(done).error();

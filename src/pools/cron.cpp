@@ -53,7 +53,7 @@ Result<unsigned> value_of(const CronField& field, std::string_view text) {
         if (equals_folded(text, field.names[i])) return field.least + static_cast<unsigned>(i);
     }
     const auto number = parse_number<unsigned>(text);
-    if (!number) return bad(field, text, "it is no number");
+    if (!number) return bad(field, text, "it is not a number");
     if (*number < field.least || *number > field.most) return bad(field, text, "out of range");
     return *number;
 }
@@ -83,7 +83,7 @@ Result<bool> add_part(const CronField& field, std::string_view part, std::bitset
     if (slash != std::string_view::npos) {
         const auto read = parse_number<unsigned>(part.substr(slash + 1));
         if (!read || *read == 0 || *read > field.most) {
-            return bad(field, part, "the step is no number in range");
+            return bad(field, part, "the step is not a number in range");
         }
         step = *read;
     }

@@ -55,7 +55,8 @@ std::string sickness_of(const k8s::Node& node) {
     for (const k8s::NodeTaint& taint : node.taints) {
         if (taint.key == "aliquot.dev/gpu-gate")
             return "a job left its GPU dirty (" + taint.key + ")";
-        if (taint.key == "aliquot.dev/gpu-unhealthy") return "its GPUs are ill (" + taint.key + ")";
+        if (taint.key == "aliquot.dev/gpu-unhealthy")
+            return "its GPUs are unhealthy (" + taint.key + ")";
     }
     return "";
 }

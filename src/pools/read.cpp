@@ -122,7 +122,7 @@ void read_labels(Fields& fields, std::string_view key, k8s::Labels& labels) {
         if (!k8s::is_label_key(name.scalar) || !k8s::is_label_value(text.scalar) ||
             text.is_mapping() || text.is_sequence()) {
             fields.error(key, "'" + one_line(name.scalar, 60) + ": " + one_line(text.scalar, 60) +
-                                  "' is no label");
+                                  "' is not a label");
         } else {
             labels[name.scalar] = text.scalar;
         }

@@ -25,15 +25,15 @@ Error refused(const std::string& what) { return {ErrorCode::kInvalidInput, what}
 Result<Done> check_options(const RunnerOptions& options, const std::string& name) {
     if (name.size() > kLongestScaleSet || !k8s::is_dns_label(name)) {
         return refused("the scale set's name '" + one_line(name, 60) +
-                       "' is no name of at most 45 lower case letters, digits and '-'");
+                       "' is not a name of at most 45 lower case letters, digits and '-'");
     }
     if (!options.config_url.starts_with("https://") || options.config_url.size() > 512) {
         return refused("the URL '" + one_line(options.config_url, 80) +
-                       "' is none of a repository, an organisation or an enterprise; expected "
+                       "' is not one of a repository, an organisation or an enterprise; expected "
                        "https://github.com/OWNER/REPOSITORY");
     }
     if (!k8s::is_dns_subdomain(options.secret)) {
-        return refused("'" + one_line(options.secret, 80) + "' is no name of a Secret");
+        return refused("'" + one_line(options.secret, 80) + "' is not a name of a Secret");
     }
     if (options.min_runners > options.max_runners || options.max_runners > kMostRunners) {
         return refused(
@@ -56,7 +56,7 @@ Result<Done> check_options(const RunnerOptions& options, const std::string& name
           &options.cache_size}) {
         if (!k8s::Quantity::parse(*amount)) {
             return refused("'" + one_line(*amount, 40) +
-                           "' is no amount, expected one as 4 or 16Gi");
+                           "' is not an amount, expected one as 4 or 16Gi");
         }
     }
     return Done{};
@@ -72,7 +72,7 @@ std::vector<std::string> misfits(const Pool& pool, const RunnerOptions& options)
         warnings.push_back("a job requests " + wanted + " of " + resource + ", a node of pool " +
                            pool.name + " (" +
                            (pool.instances.empty() ? "its node.resources" : pool.instances[0]) +
-                           ") has less for pods: it would wait for ever");
+                           ") has less for pods: it would wait forever");
     };
     look("cpu", options.cpu_request);
     look("memory", options.memory_request);

@@ -68,10 +68,11 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
                          "time zone '" + one_line(name, kLongestName) +
                              "': this machine has no time zones; install the package tzdata"};
         }
-        return Error{ErrorCode::kInvalidInput,
-                     "'" + one_line(name, kLongestName) +
-                         "' is no time zone of this machine, expected a name as Europe/Berlin or "
-                         "UTC"};
+        return Error{
+            ErrorCode::kInvalidInput,
+            "'" + one_line(name, kLongestName) +
+                "' is not a time zone of this machine, expected a name as Europe/Berlin or "
+                "UTC"};
     }
     return TimeZone(text, std::make_shared<const Rules>(std::move(rules)));
 }

@@ -40,7 +40,7 @@ void State::see(Time at) {
 }
 
 Result<Slot> State::enter(const Job& job, Time at) {
-    if (job.id == 0) return wrong_job(job.id, "0 is no id");
+    if (job.id == 0) return wrong_job(job.id, "0 is not an id");
     if (by_id.contains(job.id))
         return Error{ErrorCode::kConflict, "job " + std::to_string(job.id) + ": submitted already"};
     if (!is_time(at) || !is_time(job.submitted) || !is_time(job.limit) || !is_time(job.expected))

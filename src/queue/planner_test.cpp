@@ -160,7 +160,7 @@ TEST(Planner, WhatIsWrongIsSaidInOneLine) {
     Planner planner = planner_of(1, 1);
     submit(planner, job_of(1, 1, kHour));
     EXPECT_EQ(planner.submit(job_of(1, 1, kHour), 0).error().code, ErrorCode::kConflict);
-    EXPECT_EQ(planner.submit(job_of(0, 1, kHour), 0).error().message, "job 0: 0 is no id");
+    EXPECT_EQ(planner.submit(job_of(0, 1, kHour), 0).error().message, "job 0: 0 is not an id");
     EXPECT_EQ(planner.ended(5, 0).error().code, ErrorCode::kNotFound);
     Job wide = job_of(3, 1, kHour);
     wide.gang = 0;

@@ -29,10 +29,10 @@ Result<ProxyAuthority> read_proxy_authority(std::string_view json) {
         kube_client::string_at(json, "/data/requestheader-allowed-names").value_or("[]");
     const auto read = document::parse_yaml(names);
     if (!read.errors.empty() || read.documents.size() != 1 || !read.documents[0].is_sequence()) {
-        return refused("requestheader-allowed-names is no list of names");
+        return refused("requestheader-allowed-names is not a list of names");
     }
     for (const document::Value& name : read.documents[0].items) {
-        if (!name.is_string()) return refused("requestheader-allowed-names has what is no name");
+        if (!name.is_string()) return refused("requestheader-allowed-names has what is not a name");
         if (!name.scalar.empty()) made.allowed_names.push_back(name.scalar);
     }
     return made;

@@ -42,7 +42,7 @@ Result<Place> read_place(const std::string& text) {
     const auto refused = [&] {
         return Error{ErrorCode::kInvalidInput,
                      "'" + text +
-                         "' is no agent; expected HOST:PORT, http://HOST:PORT or "
+                         "' is not an agent; expected HOST:PORT, http://HOST:PORT or "
                          "https://HOST:PORT"};
     };
     if (colon == std::string_view::npos || colon == 0) return refused();

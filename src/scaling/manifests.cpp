@@ -278,10 +278,10 @@ const std::vector<std::string>& api_service_names() {
 Result<std::string> manifests(const ManifestOptions& options) {
     if (!k8s::is_dns_label(options.namespace_name)) {
         return Error{ErrorCode::kInvalidInput,
-                     "'" + options.namespace_name + "' is no name of a namespace"};
+                     "'" + options.namespace_name + "' is not a name of a namespace"};
     }
     if (!is_image(options.image)) {
-        return Error{ErrorCode::kInvalidInput, "'" + options.image + "' is no image"};
+        return Error{ErrorCode::kInvalidInput, "'" + options.image + "' is not an image"};
     }
     if (options.taken.size() >= api_service_names().size()) {
         return Error{ErrorCode::kInvalidInput,

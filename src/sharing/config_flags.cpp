@@ -85,7 +85,7 @@ std::optional<std::int64_t> read_duration(Reader& reader, const Fields& fields,
     }
     reader.error(
         node->mark, rule::kDuration,
-        "'" + path + "' is " + document::describe(*node) + ", which is no duration above 0",
+        "'" + path + "' is " + document::describe(*node) + ", which is not a duration above 0",
         advice);
     return std::nullopt;
 }

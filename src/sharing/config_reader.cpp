@@ -160,7 +160,7 @@ std::optional<std::string> read_path(Reader& reader, const Fields& fields, std::
     auto path = read_text(reader, fields, key);
     if (!path || path->empty() || path->front() == '/' || !reader.strict()) return path;
     reader.error(fields.find(key)->mark, rule::kWord,
-                 "'" + fields.path_of(key) + "' is '" + *path + "', which is no absolute path",
+                 "'" + fields.path_of(key) + "' is '" + *path + "', which is not an absolute path",
                  {"a path that begins with /", std::string(key) + ": /" + *path});
     return std::nullopt;
 }

@@ -147,7 +147,7 @@ std::optional<std::uint64_t> read_memory(Reader& reader, const Fields& fields) {
     }
     reader.error(node->mark, rule::kLimit,
                  "'" + path + "' is " + document::describe(*node) +
-                     (bytes ? ", which is less than 1Mi" : ", which is no amount of memory"),
+                     (bytes ? ", which is less than 1Mi" : ", which is not an amount of memory"),
                  {expected, fix});
     return std::nullopt;
 }

@@ -122,7 +122,7 @@ Result<ImageHeader> read_webp(const Bytes& bytes) {
     } else if (!bytes.has(12, 4)) {
         return cut_off("WebP", bytes.size());
     } else {
-        return broken("WebP", "its first chunk is no picture");
+        return broken("WebP", "its first chunk is not a picture");
     }
     return header;
 }

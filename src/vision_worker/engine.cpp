@@ -54,7 +54,7 @@ Result<vision::InputForm> form_of(const onnx::Port& port, const Settings& settin
     };
     vision::InputForm form{.width = axis(3), .height = axis(2)};
     if (form.width == 0 || form.height == 0 || vision::input_size(form) > kMostModelInput) {
-        return wrong("which is no size of a picture");
+        return wrong("which is not a size of a picture");
     }
     if (task == Task::kClassify) {
         form.fit = vision::InputForm::Fit::kCrop;

@@ -53,7 +53,7 @@ Result<Done> add_base64(const document::Value& value, ReadRequest& read) {
     if (text.starts_with("data:"))
         text = text.substr(std::min(text.find(','), text.size() - 1) + 1);
     auto bytes = decode_base64(text);
-    if (!bytes) return wrong("a picture is no base64");
+    if (!bytes) return wrong("a picture is not base64");
     const auto owner = std::make_shared<const std::string>(*std::move(bytes));
     read.pictures.push_back({.name = {}, .owner = owner, .bytes = *owner});
     return Done{};

@@ -55,7 +55,7 @@ void read_environment(const Environment& environment, Settings& settings, Texts&
         texts.gpu_memory.empty() && !value.empty()) {
         const auto number = parse_number<std::uint64_t>(value);
         if (!number || *number == 0 || *number > (std::uint64_t{1} << 30U)) {
-            throw UsageError(mib, "'" + value + "' is no number of MiB, as 2048");
+            throw UsageError(mib, "'" + value + "' is not a number of MiB, as 2048");
         }
         settings.gpu_memory_bytes = *number * kMib;
     }
@@ -173,8 +173,8 @@ std::chrono::milliseconds time_of(const char* flag, const std::string& text,
                                   std::chrono::milliseconds most) {
     const auto time = parse_duration(text);
     if (!time || *time > most) {
-        throw UsageError(flag, "'" + text + "' is no time up to " + std::to_string(most.count()) +
-                                   "ms, as 5ms or 2s");
+        throw UsageError(flag, "'" + text + "' is not a time up to " +
+                                   std::to_string(most.count()) + "ms, as 5ms or 2s");
     }
     return *time;
 }

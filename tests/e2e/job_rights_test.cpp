@@ -47,7 +47,7 @@ TEST_F(JobTest, NamesWhatIsWrong) {
                 HasSubstr("gpu_memory"));
     EXPECT_THAT(said({"job", "submit"}, 2), HasSubstr("command"));
     EXPECT_THAT(said({"job", "show", "999"}, 3), HasSubstr("no job 999"));
-    EXPECT_THAT(said({"job", "show", "x"}, 2), HasSubstr("'x' is no job"));
+    EXPECT_THAT(said({"job", "show", "x"}, 2), HasSubstr("'x' is not a job"));
     const std::string id = submit("/no/such/program; exec /no/such/program", {"--retries", "0"});
     EXPECT_EQ(run({"job", "wait", id}).exit.code, 1);
     const auto gone = run({"job", "submit", "--", "/no/such/program"});

@@ -91,7 +91,7 @@ TEST_F(SimCluster, WrongInputsAreOneLineEach) {
         {{"--gpu", "a2", "--nodes", "0"}, "--nodes 0: expected 1 to 20000"},
         {{"--gpu", "a3"}, "there is no GPU model 'a3'; did you mean a30?"},
         {{}, "--gpu is required"},
-        {{"--gpu", "a2", "--listen", "nowhere"}, "'nowhere' is no address to listen on"},
+        {{"--gpu", "a2", "--listen", "nowhere"}, "'nowhere' is not an address to listen on"},
         {{"--gpu", "a2", "--kubeconfig", "/nonexistent"}, "there is no such kubeconfig"},
     };
     for (const auto& [words, expected] : cases) {

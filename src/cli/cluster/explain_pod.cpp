@@ -294,17 +294,18 @@ void explain_pod(Context& context, const ExplainPodOptions& words) {
 }  // namespace
 
 void add_explain_pod(command_line::Command& explain, Context& context) {
-    command_line::Command* command = explain.add_subcommand(
-        "pod",
-        "Tell where a pod of the cluster went and why, or why it waits\n\n"
-        "Of one that waits: per node what is missing, and which pods would have to end first.\n"
-        "Exit code 0: it has a place; 1: it waits.");
+    command_line::Command* command =
+        explain.add_subcommand("pod",
+                               "Tell where a pod of the cluster went and why, or why it waits\n\n"
+                               "For one that waits: what is missing on each node, and which pods "
+                               "would have to end first.\n"
+                               "Exit code 0: it has a place; 1: it waits.");
     command->footer(
         "aliquot explain pod train-0 -n research\n"
         "aliquot explain pod train-0 -n research -o json");
     auto words = std::make_shared<ExplainPodOptions>();
     command->add_option("NAME", words->name, "The pod", " ")->required();
-    command->add_option("--top", words->top, "How many nodes to tell of (5)", "NUMBER")
+    command->add_option("--top", words->top, "How many nodes to list (5)", "NUMBER")
         ->range(0U, 1000U);
     add_output(*command, words->format, {"text"});
     add_namespace_flag(*command, words->cluster, "Namespace of the pod");

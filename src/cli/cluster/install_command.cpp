@@ -177,7 +177,7 @@ void say_what_is_next(Context& context, const install::Rollout& rollout) {
                        "--node-selector, --toleration\n";
         return;
     }
-    context.out << "agents are ready on " << rollout.ready << " nodes. Next:\n"
+    context.out << "agents are ready on " << counted(rollout.ready, "node") << ". Next:\n"
                 << "  aliquot node list                    what GPUs they have and offer\n"
                 << "  aliquot verify                       runs a test pod on each GPU node\n"
                 << "  kubectl edit -n aliquot-system configmap aliquot-config   share GPUs\n";

@@ -101,9 +101,10 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
                        "Taint of nodes with GPUs, as nvidia.com/gpu=true:NoSchedule",
                        "KEY=VALUE:EFFECT");
     command
-        .add_option("--unhealthy-taint", values.unhealthy_taint,
-                    "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are ill, any, never",
-                    "WORD (all, any, off)")
+        .add_option(
+            "--unhealthy-taint", values.unhealthy_taint,
+            "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are unhealthy, any, never",
+            "WORD (all, any, off)")
         ->one_of({"all", "any", "off"});
 }
 

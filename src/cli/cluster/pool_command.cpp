@@ -66,7 +66,7 @@ std::optional<pools::Instant> moment_of(Context& context, const PoolOptions& wor
     const auto at = parse_rfc3339(words.at);
     if (!at)
         fail(context, kUsage,
-             "--at: '" + words.at + "' is no time, expected one as 2026-12-01T09:00:00Z");
+             "--at: '" + words.at + "' is not a time, expected one as 2026-12-01T09:00:00Z");
     return at ? std::optional(std::chrono::floor<seconds>(*at)) : std::nullopt;
 }
 
@@ -311,7 +311,7 @@ void hold_pool(Context& context, const PoolOptions& words) {
     if (!words.until.empty() && !parse_rfc3339(words.until)) {
         return fail(
             context, kUsage,
-            "--until: '" + words.until + "' is no time, expected one as 2026-12-01T09:00:00Z");
+            "--until: '" + words.until + "' is not a time, expected one as 2026-12-01T09:00:00Z");
     }
     patch_pool(context, words,
                document::make_mapping(

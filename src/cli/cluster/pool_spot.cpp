@@ -38,7 +38,7 @@ std::optional<double> hours_of(Context& context, const char* flag, const std::st
     if (!duration) {
         fail(context, kUsage,
              std::string(flag) + ": '" + one_line(text, 40) +
-                 "' is no duration, expected one as 30s, 20m or 8h");
+                 "' is not a duration, expected one as 30s, 20m or 8h");
         return std::nullopt;
     }
     return std::chrono::duration<double, std::ratio<3600>>(*duration).count();
@@ -118,10 +118,11 @@ void advise_spot(Context& context, const SpotWords& words) {
 }  // namespace
 
 void add_pool_spot(command_line::Command& pool, Context& context) {
-    command_line::Command* command = pool.add_subcommand(
-        "spot",
-        "Say whether a spot node pays for a job: what it is expected to cost and when to end, with "
-        "what is done twice\n\nExit code 1: it does not pay.");
+    command_line::Command* command =
+        pool.add_subcommand("spot",
+                            "Tell whether a spot node pays for a job: what it is expected to cost "
+                            "and when to end, with "
+                            "what is done twice\n\nExit code 1: it does not pay.");
     command->footer(
         "aliquot pool spot p5.48xlarge --hours 20 --checkpoint 30m --spot-price 17.63\n"
         "aliquot pool spot g5.xlarge --hours 8 --spot-price 0.42 --deadline 10h -o json");

@@ -181,7 +181,8 @@ void add_values_options(command_line::Command& command, RunnerWords& words) {
     command
         .add_option("--url", options.config_url, "Repository, organisation or enterprise", "URL")
         ->required();
-    command.add_option("--name", options.name, "Of the scale set; default: the pool's", "NAME");
+    command.add_option("--name", options.name, "Name of the scale set; default: the pool's",
+                       "NAME");
     command.add_option("--secret", options.secret, "Secret with GitHub's credentials",
                        "NAME (github-app)");
     command
@@ -226,7 +227,7 @@ void add_rules(command_line::Command& runner, const std::shared_ptr<RunnerWords>
         "Print Prometheus rules: how long jobs of a workflow wait and run, and what they cost");
     rules->footer("aliquot runner rules pool.yaml | kubectl apply -n monitoring -f -");
     rules->add_option("POOL", words->file, "Pool file; - is standard input", " ")->required();
-    rules->add_option("--name", words->options.name, "Of the scale set; default: the pool's",
+    rules->add_option("--name", words->options.name, "Name of the scale set; default: the pool's",
                       "NAME");
     rules->add_option("--resource", words->options.resource, "What a job gets of a GPU",
                       "RESOURCE (nvidia.com/gpu)");
@@ -260,9 +261,9 @@ void add_runner_command(command_line::Command& program, Context& context) {
     add_values_options(*values, *words);
     values->callback([words, &context] { print_values(context, *words); });
     command_line::Command* explain =
-        runner->add_subcommand("explain", "Say why jobs wait for a runner");
+        runner->add_subcommand("explain", "Tell why jobs wait for a runner");
     explain->footer("aliquot runner explain gpu -n arc-runners");
-    explain->add_option("NAME", words->options.name, "Of the scale set", " ")->required();
+    explain->add_option("NAME", words->options.name, "Name of the scale set", " ")->required();
     add_cluster_flags(*explain, words->cluster);
     add_namespace_flag(*explain, words->cluster, "Namespace of the scale set");
     explain->add_option("--pool", words->pool, "Its pool; default: the one of the same name",

@@ -76,7 +76,8 @@ void add_uninstall_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "uninstall",
         "Remove everything that install added: agents, what they left on nodes, objects\n\n"
-        "Of a Node only what the agent wrote is removed: it keeps a list there. May be run again.");
+        "From a Node, only what the agent wrote is removed: it keeps a list there. May be run "
+        "again.");
     command->footer(
         "aliquot uninstall --dry-run\n"
         "aliquot uninstall\n"

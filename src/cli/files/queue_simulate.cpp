@@ -300,15 +300,16 @@ void simulate(Context& context, const SimulateOptions& words) {
 }
 
 void add_synthetic(command_line::Command& command, SimulateOptions& words) {
-    command.add_option("--seed", words.seed, "Of the synthetic trace and of padded estimates",
+    command.add_option("--seed", words.seed, "Seed of the synthetic trace and of padded estimates",
                        "N (1)");
-    command.add_option("--jobs", words.jobs, "Of the synthetic trace", "N (5000)")
+    command.add_option("--jobs", words.jobs, "Jobs of the synthetic trace", "N (5000)")
         ->range(1U, 5'000'000U);
     command
         .add_option("--load", words.load,
-                    "Of the synthetic trace: GPU time wanted, by GPU time there is", "X (0.8)")
+                    "Load of the synthetic trace: GPU time asked for, divided by GPU time there is",
+                    "X (0.8)")
         ->range(0.01, 10.0);
-    command.add_option("--users", words.users, "Of the synthetic trace", "N (30)")
+    command.add_option("--users", words.users, "Users of the synthetic trace", "N (30)")
         ->range(1U, 10'000U);
 }
 
@@ -346,7 +347,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
     for (const PolicyWord& policy : kPolicies) names.emplace_back(policy.word);
     command->add_option("--trace", words->trace, "A trace, or 'synthetic'", "FILE");
     command
-        ->add_option("--format", words->format, "Of the trace, where its looks do not tell",
+        ->add_option("--format", words->format, "Format of the trace, if its content does not tell",
                      "FORMAT (csv, gavel, philly)")
         ->one_of({"csv", "gavel", "philly"});
     command->add_option("--speeds", words->speeds,
@@ -370,7 +371,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
                      "history, or padded (1 to --padding times too long)",
                      "WHAT (policy)")
         ->one_of({"policy", "exact", "history", "padded"});
-    command->add_option("--padding", words->padding, "Of padded estimates, at most", "X (5)")
+    command->add_option("--padding", words->padding, "Largest factor of padded estimates", "X (5)")
         ->range(1.0, 1'000.0);
     command
         ->add_option("--reservations", words->reservations,

@@ -344,12 +344,12 @@ void add_load(command_line::Command& command, ModelOptions& words) {
     command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
         ->one_of({"full", "lora", "qlora"});
     command
-        .add_option("--optimizer", words.optimizer, "Of full training",
+        .add_option("--optimizer", words.optimizer, "Optimizer of full training",
                     "adam|adam8bit|sgd|adafactor")
         ->one_of({"adam", "adam8bit", "sgd", "adafactor"});
     command
         .add_option("--checkpointing", words.checkpointing,
-                    "Of activations; none for an encoder unless told", "none|selective|full")
+                    "Activation checkpointing; of an encoder none", "none|selective|full")
         ->one_of({"none", "selective", "full"});
     command.add_option("--zero", words.zero, "ZeRO stage over several GPUs", "0..3")->range(0U, 3U);
     command

@@ -87,7 +87,7 @@ std::optional<gate::RunOptions> run_options(Context& context, const GateOptions&
 
 void add_gate_options(command_line::Command& options, GateOptions& words) {
     command_line::Command* const command = &options;
-    command->add_option("--memory", words.memory, "So much memory of a GPU is nobody's",
+    command->add_option("--memory", words.memory, "GPU memory in use that is not a leftover",
                         "AMOUNT (200Mi)");
     command
         ->add_option("--settle", words.settle_ms, "How long memory may take to be freed",

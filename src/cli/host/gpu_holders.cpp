@@ -31,7 +31,7 @@ public:
         if (driver == dra::kDriver && take(std::string(gpu::device_of(dra::device_id_of(id)))))
             return;
         blind(concat({"claim ", holder, " of ", driver, " holds the device '", id,
-                      "', which is none of this node's GPUs by name"}));
+                      "', which is not one of this node's GPUs by name"}));
     }
     void blind(const std::string& problem) {
         if (made_.problem.empty()) made_.problem = problem;

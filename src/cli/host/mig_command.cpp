@@ -44,7 +44,7 @@ void add_spec(command_line::Command* command, MigOptions& words, bool positional
     command->add_option("--select", words.select, "Which configuration of the file", "NAME");
     command->add_option(
         "--want", words.want,
-        "3g.20gb,1g.5gb*4; slices=2*3; memory=10Gi*2; none: no instance; off: no MIG", "WISH");
+        "3g.20gb,1g.5gb*4; slices=2*3; memory=10Gi*2; none: no instance; off: no MIG", "INSTANCES");
 }
 
 void add_busy(command_line::Command* command, MigOptions& words) {

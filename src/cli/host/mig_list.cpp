@@ -187,7 +187,7 @@ void mig_list(Context& context, const MigOptions& words) {
     context.out << in_columns(rows);
     for (const Looked& looked : all) {
         if (!looked.geometry || !looked.partitions.enabled) continue;
-        context.out << "GPU " << looked.gpu->index << ": beside it fits "
+        context.out << "GPU " << looked.gpu->index << ": room for "
                     << what_fits(*looked.geometry, looked.instances) << '\n';
     }
     if (node->root->exists(words.state + "/journal.json")) {

@@ -116,7 +116,7 @@ std::optional<std::vector<Listed>> listed_gpus(Context& context, const MigOption
 void print_plan(std::ostream& out, const mig::Geometry& geometry, const mig::Plan& plan) {
     print_steps(out, plan.steps);
     if (plan.steps.empty()) out << "nothing to do\n";
-    out << "layout: " << layout_text(plan.layout) << "; beside it fits "
+    out << "layout: " << layout_text(plan.layout) << "; room for "
         << what_fits(geometry, plan.layout) << '\n';
 }
 
@@ -134,7 +134,7 @@ void draw_offline(Context& context, const MigOptions& words, const catalog::GpuM
         const mig::Plan& plan = std::get<mig::Plan>(answer);
         drawn.steps = plan.steps;
         drawn.after = plan.layout;
-        drawn.remark = "beside it fits " + what_fits(geometry, plan.layout);
+        drawn.remark = "room for " + what_fits(geometry, plan.layout);
     }
     write_svg(context, words.svg, mig::drawing({drawn}));
 }

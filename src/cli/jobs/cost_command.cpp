@@ -83,7 +83,8 @@ void add_cost_command(command_line::Command& program, Context& context) {
     const auto words = std::make_shared<CostOptions>();
     std::vector<std::string> by;
     for (const std::string_view word : cost::by_words()) by.emplace_back(word);
-    command->add_option("--by", words->by, "What a line is", "WHAT (" + join(by) + ")")->one_of(by);
+    command->add_option("--by", words->by, "What each line is about", "WHAT (" + join(by) + ")")
+        ->one_of(by);
     command->add_option("--since", words->since,
                         "Since when: 12h, 7d, a day or a time of RFC 3339; default 7d", "TIME");
     command->add_option("--until", words->until, "Until when; default now", "TIME");

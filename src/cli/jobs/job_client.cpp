@@ -70,7 +70,7 @@ void add_server_flag(command_line::Command& command, JobClient& client, const st
 void add_client_flags(command_line::Command& command, JobClient& client) {
     add_server_flag(command, client);
     add_cluster_flags(command, client.cluster);
-    add_namespace_flag(command, client.cluster, "Of a cluster: namespace of the jobs");
+    add_namespace_flag(command, client.cluster, "Namespace of the jobs, on a cluster");
 }
 
 Result<Answer> JobClient::ask(const std::string& method, const std::string& path,
@@ -163,13 +163,15 @@ Result<document::Value> JobClient::get(const std::string& path) const {
 Result<std::string> JobClient::path_of(const std::string& id) const {
     if (is_cluster()) {
         if (k8s::is_dns_subdomain(id)) return "/v1/jobs/" + id;
-        return Error{ErrorCode::kInvalidInput,
-                     "'" + id + "' is no name of a job; expected one as aliquot job list shows it"};
+        return Error{
+            ErrorCode::kInvalidInput,
+            "'" + id + "' is not a name of a job; expected one as aliquot job list shows it"};
     }
     const auto number = parse_number<std::uint64_t>(id);
     if (!number || *number == 0) {
-        return Error{ErrorCode::kInvalidInput,
-                     "'" + id + "' is no job; expected its number, as aliquot job list shows it"};
+        return Error{
+            ErrorCode::kInvalidInput,
+            "'" + id + "' is not a job; expected its number, as aliquot job list shows it"};
     }
     return "/v1/jobs/" + id;
 }

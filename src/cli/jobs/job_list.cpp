@@ -101,7 +101,8 @@ void list(Context& context, const LookOptions& options) {
     if (!options.queue.empty()) {
         for (const char c : options.queue) {
             if (is_letter(c) || is_digit(c) || c == '-') continue;
-            return fail(context, kUsage, "--queue: '" + options.queue + "' is no name of a queue");
+            return fail(context, kUsage,
+                        "--queue: '" + options.queue + "' is not a name of a queue");
         }
         path += "&queue=" + options.queue;
     }
@@ -205,7 +206,7 @@ void add_job_list(command_line::Command& job, Context& context) {
     command->add_option("--limit", options->most, "Show at most this many, oldest first", "N")
         ->range(1U, 10'000U);
     command->add_flag("-A,--all-namespaces", options->client.all_spaces,
-                      "Of a cluster: of all namespaces");
+                      "Jobs of all namespaces, on a cluster");
     add_format(*command, *options);
     command->footer("aliquot job list\naliquot job list --all --mine -o json");
     command->callback([options, &context] { list(context, *options); });

@@ -81,21 +81,20 @@ void add_job_words(command_line::Command& command, JobWords& words) {
     command.add_option("--gpu-memory", words.gpu_memory, "A share of one GPU: 8Gi, 512Mi",
                        "AMOUNT");
     command
-        .add_option("--gpu-compute", words.gpu_compute,
-                    "Of a share: at most so much GPU time, in percent", "PERCENT")
+        .add_option("--gpu-compute", words.gpu_compute, "Maximum GPU time of a share, in percent",
+                    "PERCENT")
         ->range(1U, 100U);
     command.add_option("--gpu-type", words.gpu_type, "GPU model: a100, v100, t4, ..., any",
                        "MODEL");
     command.add_option("--queue", words.queue, "Queue that it waits in", "NAME");
     command.add_option("--priority", words.priority, "Higher ones go first", "N");
     command.add_option("--priority-class", words.priority_class,
-                       "Of a cluster: its priority by name", "NAME");
-    command.add_option("--time", words.time, "It is ended after so long: 90s, 30m, 2h; default 24h",
-                       "TIME");
+                       "Priority class by name, on a cluster", "NAME");
+    command.add_option("--time", words.time, "Maximum run time: 90s, 30m, 2h; default 24h", "TIME");
     command.add_option("--cpu-after", words.cpu_after,
-                       "Run on the CPU when there is no GPU for so long", "TIME");
+                       "Run on the CPU after this long without a GPU", "TIME");
     command.add_option("--idle-after", words.idle_after,
-                       "Of a machine: end it when its GPUs were idle for so long: 30m", "TIME");
+                       "On one machine: end it when its GPUs were idle for this long: 30m", "TIME");
     command.add_option("--retries", words.retries, "Further tries after a failure; default 3", "N")
         ->range(0, 100);
     command.add_option("--array", words.array, "Run it N times, told apart by an index", "N")

@@ -172,7 +172,7 @@ void add_queue_pending(command_line::Command& queue, Context& context) {
     const auto options = std::make_shared<QueueOptions>();
     command->add_option("QUEUE", options->name, "Only of this queue", " ")->complete_by("queues");
     command->add_flag("-A,--all-namespaces", options->client.all_spaces,
-                      "Of a cluster: of all namespaces");
+                      "Jobs of all namespaces, on a cluster");
     add_queue_format(*command, *options);
     add_client_flags(*command, options->client);
     command->footer("aliquot queue pending\naliquot queue pending vision -A");

@@ -197,7 +197,7 @@ Result<http::ServerOptions> server_options(const ServeOptions& words) {
     if (!options.address.starts_with("unix:")) {
         return Error{ErrorCode::kInvalidInput,
                      "--socket: '" + one_line(options.address, 100) +
-                         "' is no unix socket; expected unix:/run/aliquot/jobs.sock"};
+                         "' is not a unix socket; expected unix:/run/aliquot/jobs.sock"};
     }
     const auto mode = parse_number<unsigned>(words.mode, 8);
     constexpr unsigned kMost = 0666;
@@ -349,7 +349,9 @@ void add_serve_command(command_line::Command& program, Context& context) {
                         "itself",
                         "TYPE");
     command->add_flag("--spot", words->cost.spot, "This machine is paid at spot prices");
-    command->add_option("--output-limit", words->output, "Of the output of one job", "AMOUNT")
+    command
+        ->add_option("--output-limit", words->output, "Maximum size of the output of one job",
+                     "AMOUNT")
         ->capture_default_str();
     command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")
         ->range(std::size_t{1}, std::size_t{1'000'000});

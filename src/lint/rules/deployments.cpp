@@ -139,7 +139,7 @@ void check_offer(const File& file, const PodSpec& pod, const Facts& facts, Repor
     report
         .add("DEP002", strategy != nullptr ? strategy->first.mark : need.value->key->mark,
              "a new version starts a pod more, and the " + number_text(offered) + " of " +
-                 need.value->name + " are all taken: the roll-out waits for ever")
+                 need.value->name + " are all taken: the roll-out waits forever")
         .fix(
             "strategy:\n  type: RollingUpdate\n  rollingUpdate:\n    maxSurge: 0\n    "
             "maxUnavailable: 1");

@@ -83,7 +83,7 @@ void check_dashes(const Command& command, Report& report) {
         if (std::find(kFlags.begin(), kFlags.end(), name) == kFlags.end()) continue;
         report
             .add("HELM002", word.mark,
-                 "'" + word.text + "' is no option of helm: long options have two dashes")
+                 "'" + word.text + "' is not an option of helm: long options have two dashes")
             .expected("--" + std::string(name))
             .fix("--" + std::string(rest));
     }

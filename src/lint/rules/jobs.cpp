@@ -53,7 +53,7 @@ void check_limits(const Object& object, const PodSpec& pod, Report& report) {
                        (cleanup ? "no activeDeadlineSeconds"
                                 : "neither activeDeadlineSeconds nor ttlSecondsAfterFinished") +
                        ": a hang holds " + number_text(need.amount) + " of " + need.value->name +
-                       " for ever");
+                       " forever");
     }
     if (spec->find("backoffLimit") == nullptr && spec->find("podFailurePolicy") == nullptr) {
         report.add("JOB003", entry->first.mark,

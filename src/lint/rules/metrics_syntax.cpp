@@ -77,7 +77,7 @@ public:
             const std::string range = text.substr(at + 1, text.find(']', at) - at - 1);
             for (const std::string_view part : split(range, ':')) {
                 if (trim(part).empty() || is_range(trim(part))) continue;
-                say("'[" + range + "]' is no range", "a duration such as [5m] or [1h30m]");
+                say("'[" + range + "]' is not a range", "a duration such as [5m] or [1h30m]");
                 return;
             }
         }

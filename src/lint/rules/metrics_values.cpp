@@ -277,7 +277,7 @@ void check_metric_units(const Expression& expression, Report& report) {
         if (metric->name == "DCGM_FI_DEV_FB_USED" && divides_used_by_free(expression.text, from)) {
             report
                 .add("PROM002", selector.mark,
-                     "used / free is no part of the whole: it passes 1 when half of the memory is "
+                     "used / free is not part of the whole: it passes 1 when half of the memory is "
                      "in use")
                 .fix("DCGM_FI_DEV_FB_USED / (DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE)");
             continue;
@@ -319,7 +319,7 @@ void check_metric_functions(const Expression& expression, Report& report) {
             report
                 .add("PROM008", selector.mark,
                      selector.metric +
-                         " keeps the number of the last error for ever, so the alert "
+                         " keeps the number of the last error forever, so the alert "
                          "never ends")
                 .fix("changes(" + selector.metric + "[10m]) > 0");
         } else if (expression.duration.empty() && !metric->counter && selector.range.empty() &&

@@ -45,7 +45,8 @@ void check_devices(const Value& entry, Report& report) {
         for (const Value& item : devices->items) {
             if (item.kind == Value::Kind::kInteger || is_placeholder(item.scalar)) continue;
             report
-                .add("MIG001", item.mark, "'devices' has '" + item.scalar + "', which is no index")
+                .add("MIG001", item.mark,
+                     "'devices' has '" + item.scalar + "', which is not an index")
                 .expected("numbers such as [0, 1], without quotes");
             return;
         }
@@ -226,7 +227,7 @@ void check_config(const File& file, const Object& object, Report& report) {
                 continue;
             report
                 .add("MIG001", config.first.mark,
-                     "the configuration '" + config.first.scalar + "' is no list")
+                     "the configuration '" + config.first.scalar + "' is not a list")
                 .expected("a list of entries with devices and mig-enabled");
             continue;
         }

@@ -297,12 +297,13 @@ void check_mig_statements(const File& file, Report& report) {
         check_list_of_models(statement, report);
         for (const std::string_view model : {"a30", "a100", "a10", "ampere"}) {
             if (!says_from(statement.text, model) || model == "ampere") continue;
-            report.add("MIG008", statement.mark,
-                       "'" +
-                           std::string(model == "a30"    ? "A30"
-                                       : model == "a100" ? "A100"
-                                                         : "A10") +
-                           " or higher' is no rule for MIG: A40, A10, A16, L4 and L40S have none");
+            report.add(
+                "MIG008", statement.mark,
+                "'" +
+                    std::string(model == "a30"    ? "A30"
+                                : model == "a100" ? "A100"
+                                                  : "A10") +
+                    " or higher' is not a rule for MIG: A40, A10, A16, L4 and L40S have none");
             break;
         }
         std::vector<const GpuModel*> models = gpu_models_in(statement.text);

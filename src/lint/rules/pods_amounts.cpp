@@ -93,7 +93,7 @@ void check_number(const ResourceValue& value, Report& report) {
     if (is_pattern(value.text)) return;
     if (!value.amount) {
         if (value.text.empty() || value.text == "null" || value.value->is_mapping()) return;
-        report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no quantity")
+        report.add("POD001", value.key->mark, "'" + quoted(value) + "' is not a quantity")
             .expected("a whole number")
             .fix(value.name + ": 1");
         return;
@@ -101,7 +101,7 @@ void check_number(const ResourceValue& value, Report& report) {
     const double amount = *value.amount;
     constexpr double kAbsurd = 1'000;
     if (std::abs(amount - std::round(amount)) > 1e-9) {
-        report.add("POD001", value.key->mark, "'" + quoted(value) + "' is no whole number")
+        report.add("POD001", value.key->mark, "'" + quoted(value) + "' is not a whole number")
             .expected(
                 "a whole number; a part of a GPU is a MIG device or a share of the device "
                 "plugin")
@@ -195,7 +195,7 @@ void check_set_resources(const Command& command, Report& report) {
             if (equals == std::string_view::npos || !is_counted(pair.substr(0, equals))) continue;
             const auto amount = k8s::quantity_value(pair.substr(equals + 1));
             if (!amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
-            report.add("POD001", word->mark, "'" + std::string(pair) + "' is no whole number")
+            report.add("POD001", word->mark, "'" + std::string(pair) + "' is not a whole number")
                 .expected("a whole number; a part of a GPU is a MIG device or a share");
         }
     }
@@ -235,7 +235,7 @@ void check_set_values(const File& file, const Command& command, Report& report) 
                 key.ends_with("limits.nvidia.com/gpu") || key.ends_with("requests.nvidia.com/gpu");
             const auto amount = k8s::quantity_value(pair.substr(equals + 1));
             if (!amount_key || !amount || std::abs(*amount - std::round(*amount)) < 1e-9) continue;
-            report.add("POD001", word.mark, "'" + std::string(pair) + "' is no whole number")
+            report.add("POD001", word.mark, "'" + std::string(pair) + "' is not a whole number")
                 .expected("a whole number; a part of a GPU is a MIG device or a share");
         }
     }

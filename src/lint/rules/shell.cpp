@@ -282,7 +282,7 @@ void check_nvidia_tools(const Command& command, Report& report) {
         const bool known = std::any_of(kFlags.begin(), kFlags.end(),
                                        [&next](std::string_view f) { return next.starts_with(f); });
         if (!known && !next.starts_with("-")) {
-            report.add("SH003", command.mark, "'nvidia-smi mig " + next + "' is no command")
+            report.add("SH003", command.mark, "'nvidia-smi mig " + next + "' is not a command")
                 .expected(
                     "nvidia-smi -i N -mig 1 to switch MIG on; nvidia-smi mig -cgi ... -C to "
                     "make instances")

@@ -145,7 +145,7 @@ void check_patch(const File& file, const Command& command, Report& report) {
     if (trim(patch).starts_with("[{") || trim(patch).starts_with("[ {")) {
         report
             .add("SH013", command.mark,
-                 "a list of operations is no strategic merge patch, which is what kubectl sends")
+                 "a list of operations is not a strategic merge patch, which is what kubectl sends")
             .expected("--type=json");
     } else if (is_custom_kind(kind)) {
         report

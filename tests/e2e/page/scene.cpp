@@ -153,7 +153,7 @@ page::Sight look() {
                               .reason = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu"});
     }
     sight.remarks = {
-        {"error", "deploy.yaml:12", "POD001 0.5 is no whole number", "nvidia.com/gpu: 1"},
+        {"error", "deploy.yaml:12", "POD001 0.5 is not a whole number", "nvidia.com/gpu: 1"},
         {"note", "sharing", "15 of 16 shares are offered", ""}};
     static const std::int64_t kBegun =
         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();

@@ -77,10 +77,10 @@ TEST(ClaimReview, LeavesOtherPodsAlone) {
 TEST(ClaimReview, RefusesAWishThatIsWrong) {
     const Json spec{{"containers", {{{"name", "main"}}}}};
     for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
-             {"memory=3Gb", "memory is no amount"},
-             {"memory=0", "memory is no amount"},
+             {"memory=3Gb", "memory is not an amount"},
+             {"memory=0", "memory is not an amount"},
              {"compute=25", "it names no memory"},
-             {"memory=3Gi,compute=101", "compute is no percent"},
+             {"memory=3Gi,compute=101", "compute is not a percentage"},
              {"memory=3Gi,memory=4Gi", "'memory' is not understood"},
              {"3Gi", "'3Gi' is not understood"}}) {
         const Json answer = ask({{"annotations", {{"aliquot.dev/claim", text}}}}, spec);

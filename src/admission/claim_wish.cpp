@@ -26,11 +26,11 @@ Result<ClaimWish> parse_claim_wish(std::string_view text) {
             sign == std::string_view::npos ? "" : trim(part.substr(sign + 1));
         if (key == "memory" && wish.memory_bytes == 0) {
             const auto bytes = k8s::parse_bytes(value);
-            if (!bytes || *bytes == 0) return wrong_wish(text, "memory is no amount");
+            if (!bytes || *bytes == 0) return wrong_wish(text, "memory is not an amount");
             wish.memory_bytes = *bytes;
         } else if (key == "compute" && !wish.compute_percent) {
             const auto percent = parse_number<unsigned>(value);
-            if (!percent || *percent > 100) return wrong_wish(text, "compute is no percent");
+            if (!percent || *percent > 100) return wrong_wish(text, "compute is not a percentage");
             wish.compute_percent = *percent;
         } else {
             return wrong_wish(text, concat({"'", key.substr(0, 32), "' is not understood"}));

@@ -30,5 +30,12 @@ TEST(RenderClaims, ClaimsAreTwoWebhooksForNamespacesThatAskForThem) {
     EXPECT_FALSE(to_json(*find(all, "ClusterRole", "aliquot-controller")).contains("eviction"));
 }
 
+TEST(RenderClaims, NodesThatAreToChooseNeedAnAgentThatCanAndPodsTheClasses) {
+    const auto by_label = render({.dra = "by-label"});
+    EXPECT_NE(find(by_label, "DeviceClass", "gpu.aliquot.dev"), nullptr);
+    EXPECT_NE(find(by_label, "ClusterRole", "aliquot-agent-claims"), nullptr);
+    EXPECT_TRUE(to_json(*find(by_label, "DaemonSet", "aliquot-agent")).contains("--dra=by-label"));
+}
+
 }  // namespace
 }  // namespace aliquot::install

@@ -219,28 +219,10 @@ Meaning meaning_of(const Values& values) {
 
 namespace {
 
-std::map<std::string, std::string, std::less<>> helm_switches() {
+using HelmConditions = std::map<std::string, std::string, std::less<>>;
+
+HelmConditions helm_switches_of_controller() {
     return {
-        {"namespace", ".Values.createNamespace"},
-        {"critical_quota", ".Values.criticalQuota"},
-        {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
-        {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
-        {"own_node_policy",
-         "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
-         ".Capabilities.KubeVersion.Version)"},
-        {"mig_config", ".Values.mig.config"},
-        {"dra", "ne .Values.dra \"off\""},
-        {"runtime_class", ".Values.agent.runtimeClassName"},
-        {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
-        {"default_config", ".Values.defaultConfig"},
-        {"labels", "ne .Values.labels.writer \"node\""},
-        {"label_profiles", ".Values.labels.profiles"},
-        {"node_taint", ".Values.taint"},
-        {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
-        {"mig", ".Values.mig.enabled"},
-        {"mps", ".Values.mps"},
-        {"administers", "or .Values.mig.enabled .Values.mps"},
-        {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
         {"webhook", ".Values.controller.enabled"},
         {"placement", "and .Values.controller.enabled .Values.placement"},
         {"placement_preemption",
@@ -286,13 +268,38 @@ std::map<std::string, std::string, std::less<>> helm_switches() {
          ".Values.jobsApi .Values.claims (ne .Values.cost.store \"off\")"},
         {"placement_policy",
          "and .Values.controller.enabled .Values.placement .Values.ownNodePolicy "
-         "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
-        {"service_monitor", ".Values.metrics.serviceMonitor"},
-        {"pod_monitor", ".Values.metrics.podMonitor"},
-        {"network_policy", ".Values.networkPolicy"},
-        {"api_servers", ".Values.controller.from"},
-        {"webhook_client_ca", ".Values.controller.clientCA"},
-        {"metrics_api", ""}};
+         "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"}};
+}
+
+HelmConditions helm_switches() {
+    HelmConditions all = helm_switches_of_controller();
+    all.merge(HelmConditions{{"namespace", ".Values.createNamespace"},
+                             {"critical_quota", ".Values.criticalQuota"},
+                             {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
+                             {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
+                             {"own_node_policy",
+                              "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
+                              ".Capabilities.KubeVersion.Version)"},
+                             {"mig_config", ".Values.mig.config"},
+                             {"dra", "ne .Values.dra \"off\""},
+                             {"runtime_class", ".Values.agent.runtimeClassName"},
+                             {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
+                             {"default_config", ".Values.defaultConfig"},
+                             {"labels", "ne .Values.labels.writer \"node\""},
+                             {"label_profiles", ".Values.labels.profiles"},
+                             {"node_taint", ".Values.taint"},
+                             {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
+                             {"mig", ".Values.mig.enabled"},
+                             {"mps", ".Values.mps"},
+                             {"administers", "or .Values.mig.enabled .Values.mps"},
+                             {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
+                             {"service_monitor", ".Values.metrics.serviceMonitor"},
+                             {"pod_monitor", ".Values.metrics.podMonitor"},
+                             {"network_policy", ".Values.networkPolicy"},
+                             {"api_servers", ".Values.controller.from"},
+                             {"webhook_client_ca", ".Values.controller.clientCA"},
+                             {"metrics_api", ""}});
+    return all;
 }
 
 }  // namespace

@@ -363,11 +363,6 @@ TEST(Render, ClaimsBringClassesRightsAndSocketsOfTheSamePathOnBothSides) {
     }
     EXPECT_EQ(same, 2U);
     EXPECT_FALSE(check({.dra = "yes"}));
-    // Nodes that are to choose need an agent that can, and pods the classes.
-    const auto by_label = render({.dra = "by-label"});
-    EXPECT_NE(find(by_label, "DeviceClass", "gpu.aliquot.dev"), nullptr);
-    EXPECT_NE(find(by_label, "ClusterRole", "aliquot-agent-claims"), nullptr);
-    EXPECT_TRUE(to_json(*find(by_label, "DaemonSet", "aliquot-agent")).contains("--dra=by-label"));
     // Those that are applied by hand are the same.
     const auto by_hand = split_manifests(text_of(kDeploy / "dra/device-classes.yaml"));
     ASSERT_TRUE(by_hand);

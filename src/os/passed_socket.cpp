@@ -54,7 +54,7 @@ Result<std::optional<PassedSocket>> take_passed_socket() {
                          option_of(kFirst, SO_ACCEPTCONN) == 1;
     if (!listens) {
         return Error{ErrorCode::kInvalidInput,
-                     "LISTEN_FDS: descriptor 3 is no unix socket that listens; expected one, as "
+                     "LISTEN_FDS: descriptor 3 is not a listening unix socket; expected one, as "
                      "ListenStream=/run/aliquot/jobs.sock makes"};
     }
     ::fcntl(kFirst, F_SETFL, ::fcntl(kFirst, F_GETFL) | O_NONBLOCK);

@@ -22,7 +22,7 @@ std::vector<Remark> remarks_of(const doctor::Report& report, const std::string& 
     for (const Judged& one : report.checks) {
         if (is_told(one)) told.push_back(&one);
     }
-    std::ranges::stable_partition(told, [&report](const Judged* one) {
+    std::stable_partition(told.begin(), told.end(), [&report](const Judged* one) {
         return std::ranges::find(report.root_causes, one->id) != report.root_causes.end();
     });
     std::vector<Remark> remarks;

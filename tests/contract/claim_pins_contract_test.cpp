@@ -259,7 +259,7 @@ TEST_F(ClaimPinsContract, ThePodGetsItsClaimOnTheChosenGpuAndRuns) {
     // A wish that is wrong is refused with words.
     const Json wrong = ask("POST", kCore + "pods", wishing("q", "memory=much"));
     EXPECT_NE(status_, 201);
-    EXPECT_THAT(wrong["message"].get<std::string>(), HasSubstr("memory is no amount"));
+    EXPECT_THAT(wrong["message"].get<std::string>(), HasSubstr("memory is not an amount"));
 }
 
 // Row: device taken in between, node full; and: foreign claims on our class.

@@ -94,7 +94,7 @@ def main():
     program = os.path.abspath(sys.argv[1] + "/aliquot")
     with tempfile.TemporaryDirectory() as folder:
         starts_on_demand(program, pathlib.Path(folder))
-        refuses(program, pathlib.Path(folder), socket.AF_INET, 1, "descriptor 3 is no unix socket that listens")
+        refuses(program, pathlib.Path(folder), socket.AF_INET, 1, "descriptor 3 is not a listening unix socket")
         refuses(program, pathlib.Path(folder), socket.AF_UNIX, 2, "2 sockets were handed over; expected one")
     print("job_socket_test: two servers one after the other at one socket; other sockets are refused")
 

@@ -108,7 +108,7 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
         ->one_of({"all", "any", "off"});
 }
 
-void add_surroundings(command_line::Command& command, ValueOptions& words) {
+void add_controller_roles(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command.add_flag("--no-webhook", words.no_webhook,
                      "Without the controller: annotations aliquot.dev/gpu-... do nothing");
@@ -151,6 +151,10 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                     "aliquot-system, as Service aliquot-jobs",
                     "SECRET")
         ->excludes("--no-webhook");
+}
+
+void add_surroundings(command_line::Command& command, ValueOptions& words) {
+    install::Values& values = words.values;
     command
         .add_option("--cost-store", values.cost_store,
                     "Record what the GPUs cost and whom: temporary is gone with the controller's "
@@ -227,6 +231,7 @@ void add_value_options(command_line::Command& command, ValueOptions& words) {
     add_image_words(command, words);
     add_sharing_words(command, words);
     add_node_words(command, words);
+    add_controller_roles(command, words);
     add_surroundings(command, words);
 }
 

@@ -225,7 +225,7 @@ std::function<std::string(const std::string&)> limit_of_time(seconds& value, sec
     return [&value, least, most](const std::string& text) -> std::string {
         const auto read = parse_duration(text);
         if (!read || *read < least || *read > most) {
-            return "'" + text + "' is no time from " + std::to_string(least.count()) + "s to " +
+            return "'" + text + "' is not a time from " + std::to_string(least.count()) + "s to " +
                    std::to_string(most.count()) + "s, expected one as 10m";
         }
         value = std::chrono::floor<seconds>(*read);
@@ -243,12 +243,12 @@ constexpr char kDefragHelp[] =
 
 void add_move_limits(command_line::Command& command, DefragOptions& words) {
     command
-        .add_option("--max-moves", words.limits.most_moves, "At most so many moves in one run",
+        .add_option("--max-moves", words.limits.most_moves, "Maximum number of moves in one run",
                     "NUMBER (10)")
         ->range(1U, 1000U);
     command
         .add_option("--moves-per-hour", words.limits.per_hour,
-                    "At most so many within an hour, of all runs together", "NUMBER (20)")
+                    "Maximum number of moves within an hour, of all runs together", "NUMBER (20)")
         ->range(1U, 1000U);
     command
         .add_option("--max-priority", words.limits.most_priority,

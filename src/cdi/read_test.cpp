@@ -61,7 +61,7 @@ TEST(CdiParse, RefusesWhatARuntimeRefusesAndSaysWhere) {
         {"{}", "'cdiVersion' is missing"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b"})", "'devices' is missing"},
         {R"({"cdiVersion": 1, "kind": "a/b", "devices": []})", "expected a string"},
-        {R"({"cdiVersion": "0.2.0", "kind": "a/b", "devices": []})", "none of 0.3.0 to 1.1.0"},
+        {R"({"cdiVersion": "0.2.0", "kind": "a/b", "devices": []})", "not one of 0.3.0 to 1.1.0"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": []})", "there is none"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": {}})", "expected a list"},
         {R"({"cdiVersion": "0.3.0", "kind": "a/b", "devices": [], "x": 1})",

@@ -56,7 +56,7 @@ TEST(Request, WhatIsWrongIsSaidWithItsName) {
     EXPECT_THAT(message(json, "[]"), HasSubstr("expected {\"image\": BASE64}"));
     EXPECT_THAT(message(json, "{\"image\": 5}"), HasSubstr("expected a text in base64"));
     EXPECT_THAT(message(json, "{\"image\": \"data:\"}"), HasSubstr("no error"));
-    EXPECT_THAT(message(json, "{\"image\": \"@\"}"), HasSubstr("no base64"));
+    EXPECT_THAT(message(json, "{\"image\": \"@\"}"), HasSubstr("not base64"));
     EXPECT_THAT(message(json, "{\"picture\": \"AAAA\"}"), HasSubstr("'picture' is not known"));
     EXPECT_THAT(message(json, "{\"image\": \"AAAA\", \"confidence\": 2}"),
                 HasSubstr("expected 0 to 1"));

@@ -83,7 +83,7 @@ TEST(Settings, WhatIsWrongIsSaidWithWhatIsExpected) {
     EXPECT_THAT(refusal({"--model", "m.onnx", "--listen", "nowhere"}), HasSubstr("--listen"));
     EXPECT_THAT(
         refusal({"--model", "m.onnx"}, {{"CAT_WATCHER__INFERENCE__GPU_MEMORY_LIMIT", "2Gi"}}),
-        HasSubstr("no number of MiB"));
+        HasSubstr("not a number of MiB"));
     EXPECT_THAT(refusal({"--model", "m.onnx"}, {{"ALIQUOT_VISION_PROVIDER", "tpu"}}),
                 HasSubstr("'tpu'"));
     EXPECT_THAT(refusal({"--model", "m.onnx"}, {{"ALIQUOT_VISION_BATCH", "many"}}),

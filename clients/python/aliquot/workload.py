@@ -47,7 +47,7 @@ def gpu_job_manifest(task_id: str, image: str, gpu_count: int = 1, gpu_type: str
 
 def _detected(text: str, keywords_only: bool) -> dict[str, Any]:
     words = ["detect", "--kind", "text", "-o", "json"] + (["--keywords-only"] if keywords_only else []) + ["-"]
-    found: dict[str, Any] = _run(words, text)[0]
+    found: dict[str, Any] = _run(words, text)["items"][0]
     return found
 
 

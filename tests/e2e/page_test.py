@@ -51,7 +51,7 @@ class PageTest(unittest.TestCase):
 
     def go(self, page, view):
         page.value(f"location.hash = '#/{view}'")
-        page.wait(f"document.querySelector('nav a[aria-current]')?.getAttribute('href') === '#/{view.split('/')[0]}'")
+        page.wait(f"document.querySelector('nav a[aria-current]')?.getAttribute('href') === '#/{view.split('/')[0]}' && !document.querySelector('main .waiting')")
         page.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def keep(self, page, name):
@@ -296,7 +296,7 @@ class SceneTest(unittest.TestCase):
 
     def go(self, page, view):
         page.value(f"location.hash = '#/{view}'")
-        page.wait(f"document.querySelector('nav a[aria-current]')?.getAttribute('href') === '#/{view}'")
+        page.wait(f"document.querySelector('nav a[aria-current]')?.getAttribute('href') === '#/{view}' && !document.querySelector('main .waiting')")
         page.value("scrollTo(0, 0), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def test_looks_as_it_did(self):

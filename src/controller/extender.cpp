@@ -125,6 +125,17 @@ bool Extender::may_ask(const http::Request& request) const {
     return std::ranges::find(client_names_, request.peer_name) != client_names_.end();
 }
 
+void Extender::ask(const scheduling::GpuPod& pod,
+                   const std::function<void(SharedBooks::Use&)>& question) {
+    bool busy = !world_.is_synced();
+    if (!busy && !pod.devices.empty()) {
+        auto books = world_.books.within(kExtenderPatience);
+        busy = !books;
+        if (books) question(books);
+    }
+    count(busy ? Outcome::kBusy : Outcome::kAnswered);
+}
+
 http::Response Extender::filter(const http::Request& request) {
     const auto begin = std::chrono::steady_clock::now();
     if (!may_ask(request)) {
@@ -138,13 +149,8 @@ http::Response Extender::filter(const http::Request& request) {
         return json_answer({{"NodeNames", Json::array()}, {"Error", asked.error().message}});
     }
     std::vector<NodeVerdict> verdicts;
-    bool busy = !world_.is_synced();
-    if (!busy && !asked->pod.devices.empty()) {
-        auto books = world_.books.within(kExtenderPatience);
-        busy = !books;
-        if (books) verdicts = books->judge(asked->pod, asked->nodes);
-    }
-    count(busy ? Outcome::kBusy : Outcome::kAnswered);
+    ask(asked->pod,
+        [&](SharedBooks::Use& books) { verdicts = books->judge(asked->pod, asked->nodes); });
     http::Response response = json_answer(filter_result(asked->nodes, verdicts));
     took_.add(std::chrono::steady_clock::now() - begin);
     return response;
@@ -162,13 +168,7 @@ http::Response Extender::prioritize(const http::Request& request) {
         return {.status = kNoQuestion, .body = asked.error().message + "\n"};
     }
     std::map<std::string, std::int64_t> costs;
-    bool busy = !world_.is_synced();
-    if (!busy && !asked->pod.devices.empty()) {
-        auto books = world_.books.within(kExtenderPatience);
-        busy = !books;
-        if (books) costs = books->costs(asked->pod);
-    }
-    count(busy ? Outcome::kBusy : Outcome::kAnswered);
+    ask(asked->pod, [&](SharedBooks::Use& books) { costs = books->costs(asked->pod); });
     http::Response response = json_answer(priority_list(asked->nodes, costs));
     took_.add(std::chrono::steady_clock::now() - begin);
     return response;

@@ -47,6 +47,8 @@ private:
     static const std::array<Durations::Bound, 6> kBounds;
 
     [[nodiscard]] bool may_ask(const http::Request& request) const;
+    /// Asks the books about a pod with devices, and counts; nothing is asked where they do not answer in time.
+    void ask(const scheduling::GpuPod& pod, const std::function<void(SharedBooks::Use&)>& question);
     void count(Outcome outcome) { ++outcomes_[static_cast<std::size_t>(outcome)]; }
 
     const World world_;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/base64.h"
+#include "controller/test_nodes.h"
 #include "scheduling/plan.h"
 
 namespace aliquot::controller {
@@ -17,17 +18,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr char kShare[] = "nvidia.com/gpu.shared";
 constexpr char kPlan[] = "/metadata/annotations/aliquot.dev~1plan";
-
-scheduling::ServedNode shared_node(const std::string& name, unsigned gpus, unsigned units) {
-    scheduling::ServedNode made{
-        .name = name, .is_open = true, .cpu_milli = 64'000, .memory_mib = 262'144};
-    for (unsigned i = 0; i < gpus; ++i)
-        made.gpus.push_back({name + "-" + std::to_string(i), {{kShare, units}}});
-    made.on_one_gpu = {kShare};
-    return made;
-}
 
 Json pod_json(const std::string& name, unsigned count, const std::string& node = "") {
     Json pod{{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "uid-" + name}}},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/serving_files.h"
+#include "controller/test_nodes.h"
 #include "http/test_client.h"
 #include "os/temporary_directory.h"
 
@@ -17,17 +18,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr char kShare[] = "nvidia.com/gpu.shared";
 constexpr char kScheduler[] = "system:kube-scheduler";
-
-scheduling::ServedNode node_of(const std::string& name, unsigned gpus, unsigned units) {
-    scheduling::ServedNode made{
-        .name = name, .is_open = true, .cpu_milli = 64'000, .memory_mib = 262'144};
-    for (unsigned i = 0; i < gpus; ++i)
-        made.gpus.push_back({name + "-" + std::to_string(i), {{kShare, units}}});
-    made.on_one_gpu = {kShare};
-    return made;
-}
 
 Json pod_of(const std::string& name, unsigned count) {
     Json pod{{"metadata", {{"name", name}, {"namespace", "team"}, {"uid", "uid-" + name}}},
@@ -40,9 +31,9 @@ Json pod_of(const std::string& name, unsigned count) {
 class ExtenderTest : public testing::Test {
 protected:
     void SetUp() override {
-        books_->set_node(node_of("small", 1, 2));
-        books_->set_node(node_of("large", 1, 4));
-        books_->set_node(node_of("used", 1, 4));
+        books_->set_node(shared_node("small", 1, 2));
+        books_->set_node(shared_node("large", 1, 4));
+        books_->set_node(shared_node("used", 1, 4));
         Json holder = pod_of("holder", 3);
         holder["spec"]["nodeName"] = "used";
         books_->set_pod(*scheduling::read_gpu_pod(holder.dump()));

@@ -15,13 +15,7 @@ using scheduling::Seat;
 /// An API server waits a second; what is not known by then is allowed.
 constexpr std::chrono::milliseconds kReviewPatience{300};
 
-constexpr std::array<Durations::Bound, 7> kReviewBounds{{{10'000, "0.00001"},
-                                                         {100'000, "0.0001"},
-                                                         {1'000'000, "0.001"},
-                                                         {10'000'000, "0.01"},
-                                                         {100'000'000, "0.1"},
-                                                         {300'000'000, "0.3"},
-                                                         {1'000'000'000, "1"}}};
+constexpr std::array<double, 7> kReviewBounds{0.00001, 0.0001, 0.001, 0.01, 0.1, 0.3, 1};
 constexpr std::array<std::string_view, 9> kReviewWords{"stamped",     "denied",     "let_through",
                                                        "no_gpu",      "not_served", "unknown",
                                                        "not_leading", "busy",       "dry_run"};
@@ -173,14 +167,15 @@ bool BindingReviews::has_seated() const {
 }
 
 std::string BindingReviews::metrics() const {
-    constexpr std::string_view kName = "aliquot_placement_bindings_total";
-    std::string out =
-        family(kName, "counter", "Bindings of pods that an API server asked about, by answer.");
-    for (std::size_t i = 0; i < kOutcomes; ++i) {
-        out += row(std::string(kName) + "{how=\"" + std::string(kReviewWords[i]) + "\"}",
-                   std::to_string(outcomes_[i].load()));
-    }
-    return out + took_.text("aliquot_placement_binding_seconds", "How long the answer took.");
+    std::string out;
+    metrics::Text text(out);
+    text.family("aliquot_placement_bindings_total",
+                "Bindings of pods that an API server asked about, by answer.", "counter");
+    for (std::size_t i = 0; i < kOutcomes; ++i)
+        text.row("").label("how", kReviewWords[i]).is(outcomes_[i].load());
+    text.family("aliquot_placement_binding_seconds", "How long the answer took.", "histogram");
+    took_.write(text);
+    return out;
 }
 
 }  // namespace aliquot::controller

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "admission/review.h"
-#include "controller/metric_text.h"
 #include "controller/shared_books.h"
 #include "kube_client/store.h"
+#include "metrics/histogram.h"
 #include "scheduling/gpu_pod.h"
 
 namespace aliquot::controller {
@@ -99,7 +99,7 @@ private:
 
     const World world_;
     std::array<std::atomic<std::uint64_t>, kOutcomes> outcomes_{};
-    Durations took_;
+    metrics::Histogram took_;
 
     mutable std::mutex mutex_;
     std::map<kube_client::ObjectKey, Pending> pending_;  // guarded by mutex_, as what follows

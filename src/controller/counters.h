@@ -8,7 +8,7 @@
 #include <string>
 
 #include "admission/review.h"
-#include "controller/metric_text.h"
+#include "metrics/histogram.h"
 
 namespace aliquot::controller {
 
@@ -32,7 +32,7 @@ public:
 private:
     static constexpr std::size_t kResults = 5;
     std::array<std::atomic<std::uint64_t>, kResults> reviews_{};
-    Durations took_;
+    metrics::Histogram took_;
     std::atomic<std::uint64_t> tending_failures_{0};
 };
 

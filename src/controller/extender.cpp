@@ -114,13 +114,6 @@ Json priority_list(const std::vector<std::string>& nodes,
 
 }  // namespace
 
-const std::array<Durations::Bound, 6> Extender::kBounds{{{1'000'000, "0.001"},
-                                                         {5'000'000, "0.005"},
-                                                         {10'000'000, "0.01"},
-                                                         {50'000'000, "0.05"},
-                                                         {200'000'000, "0.2"},
-                                                         {1'000'000'000, "1"}}};
-
 bool Extender::may_ask(const http::Request& request) const {
     return std::ranges::find(client_names_, request.peer_name) != client_names_.end();
 }
@@ -175,15 +168,16 @@ http::Response Extender::prioritize(const http::Request& request) {
 }
 
 std::string Extender::metrics() const {
-    constexpr std::string_view kName = "aliquot_placement_extender_requests_total";
     constexpr std::array<std::string_view, 4> kWords{"answered", "busy", "malformed", "forbidden"};
-    std::string out =
-        family(kName, "counter", "What kube-scheduler asked the extender, by answer.");
-    for (std::size_t i = 0; i < kWords.size(); ++i) {
-        out += row(std::string(kName) + "{how=\"" + std::string(kWords[i]) + "\"}",
-                   std::to_string(outcomes_[i].load()));
-    }
-    return out + took_.text("aliquot_placement_extender_seconds", "How long the answer took.");
+    std::string out;
+    metrics::Text text(out);
+    text.family("aliquot_placement_extender_requests_total",
+                "What kube-scheduler asked the extender, by answer.", "counter");
+    for (std::size_t i = 0; i < kWords.size(); ++i)
+        text.row("").label("how", kWords[i]).is(outcomes_[i].load());
+    text.family("aliquot_placement_extender_seconds", "How long the answer took.", "histogram");
+    took_.write(text);
+    return out;
 }
 
 Result<std::unique_ptr<ExtenderServer>> ExtenderServer::serve(const ExtenderOptions& options,

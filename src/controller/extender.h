@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/metric_text.h"
 #include "controller/placement_options.h"
 #include "controller/shared_books.h"
 #include "http/message.h"
 #include "http/options.h"
 #include "http/server.h"
+#include "metrics/histogram.h"
 
 namespace aliquot::controller {
 
@@ -44,7 +44,7 @@ public:
 
 private:
     enum class Outcome : std::uint8_t { kAnswered, kBusy, kMalformed, kForbidden };
-    static const std::array<Durations::Bound, 6> kBounds;
+    static constexpr std::array<double, 6> kBounds{0.001, 0.005, 0.01, 0.05, 0.2, 1};
 
     [[nodiscard]] bool may_ask(const http::Request& request) const;
     /// Asks the books about a pod with devices, and counts; nothing is asked where they do not answer in time.
@@ -54,7 +54,7 @@ private:
     const World world_;
     const std::vector<std::string> client_names_;
     std::array<std::atomic<std::uint64_t>, 4> outcomes_{};
-    Durations took_;
+    metrics::Histogram took_;
 };
 
 /// The same behind an address of its own, for who shows a certificate.

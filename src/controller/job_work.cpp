@@ -12,6 +12,7 @@
 #include "controller/job_kueue.h"
 #include "document/json.h"
 #include "document/path.h"
+#include "metrics/text.h"
 
 namespace aliquot::controller {
 namespace {
@@ -248,20 +249,19 @@ void JobWork::run(const std::stop_token& stop) {
 }
 
 std::string JobWork::metrics() const {
-    const auto counter = [](const char* name, const char* help, std::uint64_t value) {
-        return std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " counter\n" +
-               name + " " + std::to_string(value) + "\n";
-    };
-    return counter("aliquot_controller_jobs_checks_ready_total",
-                   "Admission checks that were answered Ready", ready_) +
-           counter("aliquot_controller_jobs_checks_retry_total",
-                   "Admission checks that were answered Retry", retries_) +
-           counter("aliquot_controller_jobs_checks_open_total",
-                   "Admission checks that were answered Ready without looking", open_) +
-           counter("aliquot_controller_jobs_released_total", "Gates of jobs that were opened",
-                   released_) +
-           counter("aliquot_controller_jobs_failures_total", "Writes of the role jobs that failed",
-                   failures_);
+    std::string out;
+    metrics::Text text(out);
+    text.single("aliquot_controller_jobs_checks_ready_total",
+                "Admission checks that were answered Ready", "counter", ready_);
+    text.single("aliquot_controller_jobs_checks_retry_total",
+                "Admission checks that were answered Retry", "counter", retries_);
+    text.single("aliquot_controller_jobs_checks_open_total",
+                "Admission checks that were answered Ready without looking", "counter", open_);
+    text.single("aliquot_controller_jobs_released_total", "Gates of jobs that were opened",
+                "counter", released_);
+    text.single("aliquot_controller_jobs_failures_total", "Writes of the role jobs that failed",
+                "counter", failures_);
+    return out;
 }
 
 }  // namespace aliquot::controller

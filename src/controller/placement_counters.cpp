@@ -7,15 +7,7 @@
 namespace aliquot::controller {
 namespace {
 
-constexpr std::array<Durations::Bound, 9> kReleaseBounds{{{2'500'000, "0.0025"},
-                                                          {5'000'000, "0.005"},
-                                                          {10'000'000, "0.01"},
-                                                          {25'000'000, "0.025"},
-                                                          {50'000'000, "0.05"},
-                                                          {100'000'000, "0.1"},
-                                                          {1'000'000'000, "1"},
-                                                          {10'000'000'000, "10"},
-                                                          {60'000'000'000, "60"}}};
+constexpr std::array<double, 9> kReleaseBounds{0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 1, 10, 60};
 constexpr std::array<std::string_view, 4> kHow{"placed", "waited_long", "fits_nowhere",
                                                "not_served"};
 
@@ -44,49 +36,51 @@ void PlacementCounters::set_gangs(const GangGauges& gauges) {
     oldest_gang_ = std::max<std::int64_t>(0, gauges.oldest.count());
 }
 
-std::string PlacementCounters::gang_text() const {
-    return single("aliquot_placement_waiting_gangs", "gauge",
-                  "Gangs with a pod that waits for a place.",
-                  std::to_string(waiting_gangs_.load())) +
-           single("aliquot_placement_half_placed_gangs", "gauge",
-                  "Gangs some of whose pods hold places while others of the same start have none.",
-                  std::to_string(half_placed_gangs_.load())) +
-           single("aliquot_placement_oldest_gang_seconds", "gauge",
-                  "Age of the oldest waiting pod of a gang.", std::to_string(oldest_gang_.load())) +
-           single("aliquot_placement_gangs_total", "counter", "Gangs that got places together.",
-                  std::to_string(gangs_.load())) +
-           single("aliquot_placement_undone_gangs_total", "counter",
-                  "Gangs placed in part whose pods were deleted to wait together again.",
-                  std::to_string(undone_gangs_.load()));
+void PlacementCounters::write_gangs(metrics::Text& text) const {
+    text.single("aliquot_placement_waiting_gangs", "Gangs with a pod that waits for a place.",
+                "gauge", waiting_gangs_.load());
+    text.single("aliquot_placement_half_placed_gangs",
+                "Gangs some of whose pods hold places while others of the same start have none.",
+                "gauge", half_placed_gangs_.load());
+    text.single("aliquot_placement_oldest_gang_seconds", "Age of the oldest waiting pod of a gang.",
+                "gauge", static_cast<std::uint64_t>(oldest_gang_.load()));
+    text.single("aliquot_placement_gangs_total", "Gangs that got places together.", "counter",
+                gangs_.load());
+    text.single("aliquot_placement_undone_gangs_total",
+                "Gangs placed in part whose pods were deleted to wait together again.", "counter",
+                undone_gangs_.load());
 }
 
 std::string PlacementCounters::text() const {
-    constexpr std::string_view kReleases = "aliquot_placement_releases_total";
-    std::string out = single("aliquot_placement_gated_pods", "gauge", "Pods that wait for a place.",
-                             std::to_string(gated_.load())) +
-                      single("aliquot_placement_oldest_gated_seconds", "gauge",
-                             "Age of the oldest of them.", std::to_string(oldest_.load())) +
-                      family(kReleases, "counter", "Pods whose gate was taken away, by why.");
-    for (std::size_t i = 0; i < kKinds; ++i) {
-        out += row(std::string(kReleases) + "{how=\"" + std::string(kHow[i]) + "\"}",
-                   std::to_string(releases_[i].load()));
-    }
-    out += took_.text("aliquot_placement_release_seconds",
-                      "From the sight of a gated pod to the end of the PATCH that lets it go.");
-    out += single("aliquot_placement_failed_releases_total", "counter",
-                  "PATCHes that the API server did not take.", std::to_string(failures_.load()));
-    out += single("aliquot_placement_remade_pods_total", "counter",
-                  "Pods deleted for their controller to make again: none of their nodes took them.",
-                  std::to_string(remade_.load()));
-    out += gang_text();
-    out += single("aliquot_placement_evicted_pods_total", "counter",
-                  "Pods evicted for one of a higher priority.", std::to_string(evicted_.load()));
-    out += single("aliquot_placement_refused_evictions_total", "counter",
-                  "Evictions for that which were refused, mostly by a PodDisruptionBudget.",
-                  std::to_string(refused_evictions_.load()));
-    return out + single("aliquot_placement_overbooked_total", "counter",
-                        "Pods on GPUs that were promised to others: what was placed beside us.",
-                        std::to_string(overbooked_.load()));
+    std::string out;
+    metrics::Text text(out);
+    text.single("aliquot_placement_gated_pods", "Pods that wait for a place.", "gauge",
+                gated_.load());
+    text.single("aliquot_placement_oldest_gated_seconds", "Age of the oldest of them.", "gauge",
+                static_cast<std::uint64_t>(oldest_.load()));
+    text.family("aliquot_placement_releases_total", "Pods whose gate was taken away, by why.",
+                "counter");
+    for (std::size_t i = 0; i < kKinds; ++i)
+        text.row("").label("how", kHow[i]).is(releases_[i].load());
+    text.family("aliquot_placement_release_seconds",
+                "From the sight of a gated pod to the end of the PATCH that lets it go.",
+                "histogram");
+    took_.write(text);
+    text.single("aliquot_placement_failed_releases_total",
+                "PATCHes that the API server did not take.", "counter", failures_.load());
+    text.single("aliquot_placement_remade_pods_total",
+                "Pods deleted for their controller to make again: none of their nodes took them.",
+                "counter", remade_.load());
+    write_gangs(text);
+    text.single("aliquot_placement_evicted_pods_total",
+                "Pods evicted for one of a higher priority.", "counter", evicted_.load());
+    text.single("aliquot_placement_refused_evictions_total",
+                "Evictions for that which were refused, mostly by a PodDisruptionBudget.",
+                "counter", refused_evictions_.load());
+    text.single("aliquot_placement_overbooked_total",
+                "Pods on GPUs that were promised to others: what was placed beside us.", "counter",
+                overbooked_.load());
+    return out;
 }
 
 }  // namespace aliquot::controller

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "controller/metric_text.h"
+#include "metrics/histogram.h"
 #include "scheduling/decision.h"
 
 namespace aliquot::controller {
@@ -42,10 +42,10 @@ public:
     [[nodiscard]] std::string text() const;
 
 private:
-    [[nodiscard]] std::string gang_text() const;
+    void write_gangs(metrics::Text& text) const;
     static constexpr std::size_t kKinds = 4;
     std::array<std::atomic<std::uint64_t>, kKinds> releases_{};
-    Durations took_;
+    metrics::Histogram took_;
     std::atomic<std::uint64_t> failures_{0};
     std::atomic<std::uint64_t> remade_{0};
     std::atomic<std::uint64_t> overbooked_{0};

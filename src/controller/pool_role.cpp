@@ -9,13 +9,13 @@
 #include <thread>
 
 #include "base/log.h"
-#include "controller/metric_text.h"
 #include "controller/pool_writer.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "k8s/pod.h"
 #include "k8s/resource_name.h"
 #include "kube_client/informer.h"
+#include "metrics/text.h"
 
 namespace aliquot::controller {
 namespace {
@@ -207,12 +207,11 @@ void PoolWork::run(const std::stop_token& stop) {
 }
 
 std::string PoolWork::metrics() const {
-    constexpr std::string_view kNodes = "aliquot_pool_nodes";
-    constexpr std::string_view kWaiting = "aliquot_pool_waiting_pods";
     const std::scoped_lock lock(figures_mutex_);
-    std::string nodes = family(
-        kNodes, "gauge", "Nodes of a pool: those that it should have, and those that it has.");
-    std::string waiting = family(kWaiting, "gauge", "Pods that wait for a node of the pool.");
+    std::string out;
+    metrics::Text text(out);
+    text.family("aliquot_pool_nodes",
+                "Nodes of a pool: those that it should have, and those that it has.", "gauge");
     for (const auto& [name, figure] : figures_) {
         const auto& desired = figure.desired;
         for (const auto& [state, count] : {std::pair{"desired", desired.nodes},
@@ -222,19 +221,18 @@ std::string PoolWork::metrics() const {
                                            {"failed", desired.failed},
                                            {"sick", desired.sick},
                                            {"placeholder", desired.placeholders}}) {
-            nodes += row(std::string(kNodes) + "{pool=\"" + name + "\",state=\"" + state + "\"}",
-                         std::to_string(count));
+            text.row("").label("pool", name).label("state", std::string_view(state)).is(count);
         }
-        waiting +=
-            row(std::string(kWaiting) + "{pool=\"" + name + "\"}", std::to_string(figure.waiting));
     }
-    return nodes + waiting +
-           single("aliquot_pool_failed_writes_total", "counter",
-                  "Writes of pools that the API server or another owner refused.",
-                  std::to_string(writer_.failures())) +
-           single("aliquot_pool_evicted_pods_total", "counter",
-                  "Pods evicted because the cloud takes their node back.",
-                  std::to_string(writer_.evictions()));
+    text.family("aliquot_pool_waiting_pods", "Pods that wait for a node of the pool.", "gauge");
+    for (const auto& [name, figure] : figures_) text.row("").label("pool", name).is(figure.waiting);
+    text.single("aliquot_pool_failed_writes_total",
+                "Writes of pools that the API server or another owner refused.", "counter",
+                writer_.failures());
+    text.single("aliquot_pool_evicted_pods_total",
+                "Pods evicted because the cloud takes their node back.", "counter",
+                writer_.evictions());
+    return out;
 }
 
 PoolRole::PoolRole(PoolWorld world, PoolOptions options)

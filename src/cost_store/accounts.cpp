@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "cost/budget.h"
 #include "cost/row.h"
+#include "metrics/text.h"
 
 namespace aliquot::cost_store {
 namespace {
@@ -17,23 +17,6 @@ constexpr std::size_t kMostWaiting = 60;  // puts that have failed and are tried
 constexpr TimeMs kBetweenBudgets = 300'000;
 /// Agents that are late tell of an hour a little after it.
 constexpr TimeMs kSettled = 90'000;
-
-std::string label_text(std::string_view text) {
-    std::string escaped;
-    for (const char c : text) {
-        if (c == '\\' || c == '"') escaped += '\\';
-        if (c == '\n') {
-            escaped += "\\n";
-        } else {
-            escaped += c;
-        }
-    }
-    return escaped;
-}
-
-void family(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
-    out += concat({"# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n"});
-}
 
 }  // namespace
 
@@ -229,38 +212,32 @@ Result<std::string> Accounts::rendered(const Question& question, std::string_vie
 }
 
 std::string Accounts::metrics() const {
+    constexpr std::uint64_t kMsPerSecond = 1'000;
     std::string out;
+    metrics::Text text(out);
     const std::scoped_lock lock(state_mutex_);
-    family(out, "aliquot_cost_total", "counter",
-           "What hours that are over have cost, in units of the price file's currency.");
-    for (const auto& [key, sums] : counted_) {
-        out += concat({"aliquot_cost_total{owner=\"", label_text(key.first), "\",state=\"",
-                       cost::word(key.second), "\"} ", cost::money_text(sums.cost), "\n"});
-    }
-    family(out, "aliquot_cost_gpu_seconds_total", "counter",
-           "Time of GPUs in these hours; a share counts as its part.");
-    for (const auto& [key, sums] : counted_) {
-        constexpr std::int64_t kMsPerSecond = 1'000;
-        out += concat({"aliquot_cost_gpu_seconds_total{owner=\"", label_text(key.first),
-                       "\",state=\"", cost::word(key.second), "\"} ",
-                       std::to_string(sums.gpu_ms / kMsPerSecond), "\n"});
-    }
-    family(out, "aliquot_cost_budget_amount", "gauge", "A budget, in the currency's units.");
-    for (const auto& one : budgets_) {
-        out += concat({"aliquot_cost_budget_amount{by=\"", cost::word(one.budget.by), "\",name=\"",
-                       label_text(one.budget.name), "\"} ", cost::money_text(one.budget.amount),
-                       "\n"});
-    }
-    family(out, "aliquot_cost_budget_spent", "gauge", "What is spent of it in its period.");
-    for (const auto& one : budgets_) {
-        out += concat({"aliquot_cost_budget_spent{by=\"", cost::word(one.budget.by), "\",name=\"",
-                       label_text(one.budget.name), "\"} ", cost::money_text(one.spent), "\n"});
-    }
-    family(out, "aliquot_cost_puts_total", "counter",
-           "Writes to the store by what became of them.");
-    out += concat({"aliquot_cost_puts_total{result=\"written\"} ", std::to_string(puts_),
-                   "\naliquot_cost_puts_total{result=\"failed\"} ", std::to_string(failed_puts_),
-                   "\n"});
+    text.family("aliquot_cost_total",
+                "What hours that are over have cost, in units of the price file's currency.",
+                "counter");
+    const auto row_of = [&](const auto& key) -> metrics::Text& {
+        return text.row("").label("owner", key.first).label("state", cost::word(key.second));
+    };
+    for (const auto& [key, sums] : counted_) row_of(key).is(cost::money_text(sums.cost));
+    text.family("aliquot_cost_gpu_seconds_total",
+                "Time of GPUs in these hours; a share counts as its part.", "counter");
+    for (const auto& [key, sums] : counted_)
+        row_of(key).is(static_cast<std::uint64_t>(sums.gpu_ms) / kMsPerSecond);
+    const auto budget_row = [&](const cost::BudgetState& one) -> metrics::Text& {
+        return text.row("").label("by", cost::word(one.budget.by)).label("name", one.budget.name);
+    };
+    text.family("aliquot_cost_budget_amount", "A budget, in the currency's units.", "gauge");
+    for (const auto& one : budgets_) budget_row(one).is(cost::money_text(one.budget.amount));
+    text.family("aliquot_cost_budget_spent", "What is spent of it in its period.", "gauge");
+    for (const auto& one : budgets_) budget_row(one).is(cost::money_text(one.spent));
+    text.family("aliquot_cost_puts_total", "Writes to the store by what became of them.",
+                "counter");
+    text.row("").label("result", "written").is(puts_);
+    text.row("").label("result", "failed").is(failed_puts_);
     return out;
 }
 

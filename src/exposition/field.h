@@ -62,9 +62,9 @@ public:
     [[nodiscard]] bool approximates(const DeviceRow& row) const;
 
 private:
-    Text& row(const DeviceRow& device);
-    Text& row(const PartRow& part);
-    Text& row(const PartRow& part, const PodRow& pod);
+    metrics::Text& row(const DeviceRow& device);
+    metrics::Text& row(const PartRow& part);
+    metrics::Text& row(const PartRow& part, const PodRow& pod);
     [[nodiscard]] Block block(const Names& names) const {
         return renamed_ ? names.renamed : names.classic;
     }

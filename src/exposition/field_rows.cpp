@@ -36,7 +36,7 @@ Decimal decimal(std::uint64_t value, Convert convert) {
 
 }  // namespace
 
-Text& FieldRows::row(const DeviceRow& device) {
+metrics::Text& FieldRows::row(const DeviceRow& device) {
     text_.row(scene_.rows.view(block(device.names)));
     if (!device.cut && device.parts.size() == 1 && device.parts.front().alone != nullptr) {
         text_.more(scene_.rows.view(device.parts.front().alone->foreign));
@@ -44,13 +44,13 @@ Text& FieldRows::row(const DeviceRow& device) {
     return text_;
 }
 
-Text& FieldRows::row(const PartRow& part) {
+metrics::Text& FieldRows::row(const PartRow& part) {
     text_.row(scene_.rows.view(block(part.names)));
     if (part.alone != nullptr) text_.more(scene_.rows.view(part.alone->foreign));
     return text_;
 }
 
-Text& FieldRows::row(const PartRow& part, const PodRow& pod) {
+metrics::Text& FieldRows::row(const PartRow& part, const PodRow& pod) {
     return text_.row(scene_.rows.view(block(part.names))).more(scene_.rows.view(pod.foreign));
 }
 

@@ -14,7 +14,7 @@ using Amount = std::optional<std::uint64_t> Amounts::*;
 constexpr unsigned kPercentDigits = 4;  // parts per million as percent
 constexpr unsigned kMilliDigits = 3;
 
-Text& alone_row(Text& text, const Scene& scene, const DeviceRow& device) {
+metrics::Text& alone_row(Text& text, const Scene& scene, const DeviceRow& device) {
     text.row(scene.rows.view(device.names.older));
     if (!device.cut && device.parts.size() == 1 && device.parts.front().alone != nullptr) {
         text.more(scene.rows.view(device.parts.front().alone->native));

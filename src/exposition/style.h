@@ -8,13 +8,11 @@
 #include <string_view>
 
 #include "exposition/counter_list.h"
+#include "metrics/text.h"
 
 namespace aliquot::exposition {
 
-enum class Format : std::uint8_t {
-    kText,         // Prometheus text format 0.0.4
-    kOpenMetrics,  // OpenMetrics 1.0.0
-};
+using metrics::Format;
 
 /// Which of NVIDIA's names are answered.
 enum class Compat : std::uint8_t {

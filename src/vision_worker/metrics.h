@@ -8,29 +8,13 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "metrics/histogram.h"
 #include "vision_worker/run_watch.h"
 
 namespace aliquot::vision_worker {
-
-/// A histogram as Prometheus wants it. Thread-safe.
-class Histogram {
-public:
-    /// bounds   growing; one more bucket takes what is above
-    explicit Histogram(std::span<const double> bounds);
-    void add(double value);
-    /// Rows of the family; `labels` is empty or "a=\"b\"".
-    void write(std::string& out, std::string_view name, std::string_view labels) const;
-
-private:
-    const std::span<const double> bounds_;
-    std::vector<std::atomic<std::uint64_t>> buckets_;
-    std::atomic<double> sum_{0};
-};
 
 /// Where the time of a picture goes.
 enum class Stage : std::uint8_t { kQueue, kDecode, kBatch, kRun, kRead };
@@ -70,9 +54,11 @@ public:
     [[nodiscard]] std::string text() const;
 
 private:
-    Histogram duration_;
-    std::deque<Histogram> stages_;
-    Histogram batches_;
+    void write_device(metrics::Text& text) const;
+
+    metrics::Histogram duration_;
+    std::deque<metrics::Histogram> stages_;
+    metrics::Histogram batches_;
     mutable std::mutex mutex_;  // guards what follows
     std::map<int, std::uint64_t> answers_;
     Device device_;

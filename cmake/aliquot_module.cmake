@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# aliquot_module(NAME SOURCES ... TESTS ... USES ... LINKS ... TEST_LINKS ...)
+# aliquot_module(NAME [SMALL] SOURCES ... TESTS ... USES ... LINKS ... TEST_LINKS ...)
 #   One folder of src/ = one static library aliquot_NAME + one test program aliquot_NAME_test.
 #   USES lists our modules and must respect src/LAYERS; LINKS lists foreign libraries, always private.
 #   TEST_LINKS is for its test program only, which may use sim/ and the test support of other modules.
+#   SMALL: it runs once, for a person who waits for an answer, so it is compiled for size, which takes a third off it.
 # aliquot_sim(NAME SOURCES ... TESTS ... LINKS ...)
 #   One folder of sim/ = static library aliquot_sim_NAME + test program. It may use all of src/.
 # aliquot_program(NAME SOURCES ... LINKS ...)
@@ -24,6 +25,8 @@ endif()
 # What no user runs is not worth the optimiser's time, which is a third of a test's: tests, tools of the build.
 # Benchmarks and what they measure are optimised.
 set(ALIQUOT_NOT_OPTIMISED $<$<CONFIG:RelWithDebInfo>:-O0>)
+# What a module with SMALL is compiled with.
+set(ALIQUOT_FOR_SIZE $<$<CONFIG:RelWithDebInfo>:-Os>)
 function(aliquot_precompiled target)
   cmake_parse_arguments(PARSE_ARGV 1 P "" "" "HEADERS;LINKS;OPTIONS")
   if(NOT ALIQUOT_PRECOMPILE)
@@ -43,6 +46,7 @@ endfunction()
 set(ALIQUOT_STANDARD_HEADERS <algorithm> <array> <charconv> <chrono> <cstdint> <filesystem> <fstream> <functional>
   <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <vector>)
 aliquot_precompiled(aliquot_precompiled HEADERS ${ALIQUOT_STANDARD_HEADERS})
+aliquot_precompiled(aliquot_precompiled_small HEADERS ${ALIQUOT_STANDARD_HEADERS} OPTIONS ${ALIQUOT_FOR_SIZE})
 if(BUILD_TESTING)
   aliquot_precompiled(aliquot_precompiled_test HEADERS ${ALIQUOT_STANDARD_HEADERS} <gtest/gtest.h> <gmock/gmock.h>
     LINKS GTest::gmock OPTIONS ${ALIQUOT_NOT_OPTIMISED})
@@ -60,6 +64,12 @@ endfunction()
 # of the rest: a full build takes batches of one module's files as one. The same batches in dev and
 # release: what does not compile together is found at once.
 option(ALIQUOT_UNITY "compile the files of a module in batches" OFF)
+# aliquot_small(TARGET): of a library that is no module, as SMALL.
+function(aliquot_small target)
+  target_compile_options(${target} PRIVATE ${ALIQUOT_FOR_SIZE})
+  aliquot_reuse(${target} aliquot_precompiled_small)
+endfunction()
+
 function(aliquot_batches target)
   if(ALIQUOT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -100,7 +110,7 @@ function(aliquot_test_program target)
 endfunction()
 
 function(aliquot_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 M "" "" "SOURCES;TESTS;USES;LINKS;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 M "SMALL" "" "SOURCES;TESTS;USES;LINKS;TEST_LINKS")
   aliquot_layer_of(${name} mine)
   foreach(used IN LISTS M_USES)
     aliquot_layer_of(${used} theirs)
@@ -131,7 +141,11 @@ function(aliquot_module name)
   if(M_SOURCES)
     add_library(aliquot_${name} STATIC ${M_SOURCES})
     target_link_libraries(aliquot_${name} PUBLIC aliquot_options ${M_USES} PRIVATE ${M_LINKS})
-    aliquot_reuse(aliquot_${name} aliquot_precompiled)
+    if(M_SMALL)
+      aliquot_small(aliquot_${name})
+    else()
+      aliquot_reuse(aliquot_${name} aliquot_precompiled)
+    endif()
     aliquot_batches(aliquot_${name})
   else()
     add_library(aliquot_${name} INTERFACE)
@@ -159,6 +173,9 @@ function(aliquot_program name)
   target_link_libraries(${name} PRIVATE aliquot_options ${M_LINKS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${ALIQUOT_BIN_DIR})
   aliquot_portable(${name})
+  if(ALIQUOT_LLD AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_link_options(${name} PRIVATE LINKER:--icf=all)  # functions of equal code are there once; nothing compares their addresses
+  endif()
   if(ALIQUOT_LINKER_TELLS_INPUTS)  # the image's bill of materials says what is inside
     target_link_options(${name} PRIVATE LINKER:--dependency-file=${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)
     set_target_properties(${name} PROPERTIES ALIQUOT_LINK_INPUTS ${CMAKE_CURRENT_BINARY_DIR}/${name}.link.d)

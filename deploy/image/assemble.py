@@ -52,7 +52,7 @@ def options(words):
                         help="a package whose headers are inside the programs")
     parser.add_argument("--library-folder", action="append", default=[], metavar="FOLDER", help="searched first")
     parser.add_argument("--certificates", default="/" + CERTIFICATES)
-    parser.add_argument("--most-megabytes", type=int, default=40)
+    parser.add_argument("--most-megabytes", type=int, default=30)
     return parser.parse_args(words)
 
 

@@ -15,6 +15,8 @@ import time
 # What apt and dpkg themselves write.
 NOT_OURS = re.compile(r"^(var/(lib/(apt|dpkg|systemd|pam|ucf)|cache|log)|tmp|proc|etc/(ld\.so\.cache|resolv\.conf|hosts))(/|$)")
 
+MOST_BYTES = 25_000_000  # of a program, without debug data
+
 
 def fail(text):
     sys.exit(f"packages_test: {text}")
@@ -75,6 +77,9 @@ def main():
         if said.count("Running") != 2:
             fail(f"expected 2 Running pods:\n{said}")
 
+        for program in (root / "usr/bin").glob("aliquot*"):
+            if program.stat().st_size > MOST_BYTES:
+                fail(f"/usr/bin/{program.name} has {program.stat().st_size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f}")
         for command in ("aliquot version", "kubectl-aliquot version", "aliquot-agent --version",
                         "aliquot simulate placement --help", "aliquot sim cluster --help", "aliquot lint " + examples,
                         "aliquot run --help", "aliquot doctor --help"):

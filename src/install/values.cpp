@@ -61,30 +61,47 @@ Result<Done> check_one_of(const std::string& what, std::string_view word,
     return wrong(what, word, "one of " + list);
 }
 
+/// What is asked for, and what else it takes.
+struct Need {
+    bool asked = false;
+    bool given = false;
+    std::string_view flag;
+    std::string_view other;
+};
+
+Result<Done> check_needs(const Values& values) {
+    constexpr std::string_view kWebhook = "the webhook: leave out --no-webhook";
+    const std::array needs{
+        Need{values.placement, values.webhook, "--placement", kWebhook},
+        Need{values.claims, values.webhook, "--claims", kWebhook},
+        Need{values.claims, values.dra != "off", "--claims",
+             "--dra as well: auto, whole, fixed, consumable or by-label"},
+        Need{values.claims_preemption, values.claims, "--claims-preemption", "--claims as well"},
+        Need{values.pools, values.webhook, "--pools", kWebhook},
+        Need{values.jobs, values.webhook, "--jobs", kWebhook},
+        Need{!values.jobs_api.empty(), values.webhook, "--jobs-api", kWebhook},
+        Need{values.cost_store != "off", values.webhook, "--cost-store", kWebhook},
+        Need{values.placement_preemption, values.placement, "--placement-preemption",
+             "--placement as well"},
+        Need{values.placement_strict, values.placement, "--placement-strict",
+             "--placement as well"},
+        Need{!values.placement_extender_ca.empty(), values.placement, "--placement-extender",
+             "--placement as well"},
+        Need{values.prices.has_value(), values.cost_store != "off", "--prices",
+             "--cost-store as well: temporary, claim/NAME or postgresql://HOST/DATABASE"},
+    };
+    for (const Need& need : needs) {
+        if (!need.asked || need.given) continue;
+        return Error{ErrorCode::kInvalidInput,
+                     std::string(need.flag).append(" needs ").append(need.other)};
+    }
+    return Done{};
+}
+
 Result<Done> check_words(const Values& values) {
-    if (values.placement && !values.webhook)
-        return wrong("placement", "without the webhook", "both, or neither");
-    if (values.claims && (!values.webhook || values.dra == "off"))
-        return wrong("claims", values.webhook ? "without dra" : "without the webhook",
-                     "the webhook, and dra on");
-    if (values.claims_preemption && !values.claims)
-        return wrong("claims preemption", "without claims", "both, or neither");
-    if (values.pools && !values.webhook)
-        return wrong("pools", "without the webhook", "both, or neither");
-    if (values.jobs && !values.webhook)
-        return wrong("jobs", "without the webhook", "both, or neither");
-    if (!values.jobs_api.empty() && !values.webhook)
-        return wrong("jobs API", "without the webhook", "both, or neither");
+    if (auto done = check_needs(values); !done) return done;
     if (!values.jobs_api.empty() && !k8s::is_dns_subdomain(values.jobs_api))
         return wrong("jobs API", values.jobs_api, "the name of a TLS Secret in aliquot-system");
-    if (values.cost_store != "off" && !values.webhook)
-        return wrong("cost store", "without the webhook", "both, or neither");
-    if (values.placement_preemption && !values.placement)
-        return wrong("placement preemption", "without placement", "both, or neither");
-    if (values.placement_strict && !values.placement)
-        return wrong("strict placement", "without placement", "both, or neither");
-    if (!values.placement_extender_ca.empty() && !values.placement)
-        return wrong("placement extender", "without placement", "both, or neither");
     for (const auto& done :
          {check_one_of("image pull policy", values.pull_policy,
                        {"Always", "IfNotPresent", "Never"}),
@@ -145,7 +162,6 @@ Result<Done> check_costs(const Values& values) {
         return wrong("cost secret", values.cost_secret, "the name of a Secret");
     }
     if (!values.prices) return Done{};
-    if (store == "off") return wrong("prices", "without a cost store", "both, or neither");
     auto read = cost::read_prices(values.prices_file, *values.prices);
     std::erase_if(read.problems, [](const auto& one) { return one.is_warning; });
     if (read.problems.empty()) return Done{};

@@ -24,6 +24,16 @@ TEST(Values, TheDefaultsAreRight) {
     EXPECT_FALSE(profile_of("gke"));
 }
 
+TEST(Values, AFlagThatNeedsAnotherNamesIt) {
+    EXPECT_EQ(problem({.claims = true}),
+              "--claims needs --dra as well: auto, whole, fixed, consumable or by-label");
+    EXPECT_EQ(problem({.dra = "auto", .claims_preemption = true}),
+              "--claims-preemption needs --claims as well");
+    EXPECT_EQ(problem({.placement_strict = true}), "--placement-strict needs --placement as well");
+    EXPECT_EQ(problem({.webhook = false, .placement = true}),
+              "--placement needs the webhook: leave out --no-webhook");
+}
+
 TEST(Values, NothingThatCouldLeaveItsPlaceInTheYamlIsTaken) {
     for (const char* const image : {"", "a b", "x\"", "x\n- y", "-x", "a'b", "{{ x }}"}) {
         EXPECT_NE(problem({.image = image}), "") << image;

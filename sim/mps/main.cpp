@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
@@ -35,7 +37,26 @@ fs::path node_directory() {
     return {};
 }
 
+constexpr char kListens = 1;  // begins no text
+
+/// Until the daemon that was forked listens, as NVIDIA's -d: the next line of a script speaks to it. It sends kListens, or
+/// why it ends.
+int wait_until_it_listens(int pipe) {
+    std::string told;
+    for (;;) {
+        std::array<char, 512> room{};
+        const ssize_t got = ::read(pipe, room.data(), room.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        told.append(room.data(), static_cast<std::size_t>(got));
+    }
+    if (told == std::string(1, kListens)) return 0;
+    std::cerr << told;
+    return 1;
+}
+
 int run_daemon(bool background, bool multi_user) {
+    std::array<int, 2> listens{-1, -1};
     const fs::path log = variable("CUDA_MPS_LOG_DIRECTORY", "/var/log/nvidia-mps");
     if (background) {
         std::error_code ignored;
@@ -43,8 +64,11 @@ int run_daemon(bool background, bool multi_user) {
         const int file =
             ::open((log / "control.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (::pipe2(listens.data(), O_CLOEXEC) != 0) return 1;
         const pid_t pid = ::fork();
-        if (pid != 0) return pid < 0 ? 1 : 0;
+        if (pid < 0) return 1;
+        ::close(listens[pid == 0 ? 0 : 1]);
+        if (pid > 0) return wait_until_it_listens(listens[0]);
         ::setsid();
         ::dup2(nothing, 0);
         ::dup2(nothing, 1);
@@ -55,10 +79,13 @@ int run_daemon(bool background, bool multi_user) {
                       .pipe_directory = variable("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"),
                       .visible_devices = variable("CUDA_VISIBLE_DEVICES", ""),
                       .multi_user = multi_user});
-    if (!daemon) {
-        std::cerr << daemon.error().message << "\n";
-        return 1;
+    const std::string told = daemon ? std::string(1, kListens) : daemon.error().message + "\n";
+    if (!daemon) std::cerr << told;
+    if (background) {
+        if (::write(listens[1], told.data(), told.size()) < 0) return 1;
+        ::close(listens[1]);
     }
+    if (!daemon) return 1;
     (*daemon)->run();
     return 0;
 }

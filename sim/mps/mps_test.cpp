@@ -136,6 +136,23 @@ TEST_F(MpsTest, AServerOutlivesItsDaemonUntilItsClientsHaveLeft) {
     EXPECT_TRUE(eventually([&] { return has_ended(server); }));
 }
 
+TEST_F(MpsTest, ADaemonInTheBackgroundListensOnceItsStarterHasEnded) {
+    ASSERT_NO_FATAL_FAILURE(make("a2"));
+    ASSERT_EQ(ask("quit").exit.code, 0);
+    ASSERT_TRUE(daemon_->wait(60s));
+    for (int i = 0; i < 5; ++i) {
+        const auto started = os::exchange(command({"-d"}), "", {.deadline = 60s});
+        ASSERT_TRUE(started) << started.error().message;
+        ASSERT_EQ(started->exit.code, 0) << started->output;
+        EXPECT_EQ(ask("get_server_list").exit.code, 0) << i;
+        const auto second = os::exchange(command({"-d"}), "", {.deadline = 60s});
+        ASSERT_TRUE(second) << second.error().message;
+        EXPECT_EQ(second->exit.code, 1) << "there is one already";
+        EXPECT_EQ(ask("quit").exit.code, 0);
+        ASSERT_TRUE(eventually([&] { return ask("get_server_list").exit.code != 0; }));
+    }
+}
+
 TEST_F(MpsTest, TheSecondDaemonOfADirectoryIsRefused) {
     ASSERT_NO_FATAL_FAILURE(make("a2"));
     const auto second = os::exchange(command({"-f"}), "", {.deadline = 60s});

@@ -59,21 +59,23 @@ public:
 
     Elements(const View& view, const Gpu& gpu, Writer& out) : view_(view), gpu_(gpu), out_(out) {}
 
-    void fields(Pairs pairs) {
+    /// `unit`   of values whose field has none in a --query-gpu
+    void fields(Pairs pairs, std::string_view unit = "") {
         for (const auto& [element, name] : pairs) {
             const Field& field = *find_gpu_field(name);
             std::string value = field.ask(view_, gpu_);
+            const std::string_view own = field.unit.empty() ? unit : std::string_view(field.unit);
             if (value.starts_with('[')) {
                 value = value.substr(1, value.size() - 2);
-            } else if (!field.unit.empty()) {
-                value += " " + std::string(field.unit);
+            } else if (!own.empty() && value != "N/A") {
+                value.append(" ").append(own);
             }
             out_.element(element, value);
         }
     }
-    void group(const char* name, Pairs pairs) {
+    void group(const char* name, Pairs pairs, std::string_view unit = "") {
         out_.open(name);
-        fields(pairs);
+        fields(pairs, unit);
         out_.close(name);
     }
 
@@ -143,15 +145,13 @@ void write_errors(Elements& elements, Writer& out) {
                                      {"remapped_row_failure", "remapped_rows.failure"}});
 }
 
-void write_power(Elements& elements, Writer& out) {
+void write_power(Elements& elements) {
     elements.fields({{"fan_speed", "fan.speed"}, {"performance_state", "pstate"}});
-    out.open("temperature");
-    for (const auto& [element, name] : {std::pair{"gpu_temp", "temperature.gpu"},
-                                        {"gpu_temp_tlimit", "temperature.gpu.tlimit"},
-                                        {"memory_temp", "temperature.memory"}}) {
-        elements.fields({{element, name}});
-    }
-    out.close("temperature");
+    elements.group("temperature",
+                   {{"gpu_temp", "temperature.gpu"},
+                    {"gpu_temp_tlimit", "temperature.gpu.tlimit"},
+                    {"memory_temp", "temperature.memory"}},
+                   "C");
     elements.group("gpu_power_readings", {{"power_state", "pstate"},
                                           {"power_draw", "power.draw"},
                                           {"average_power_draw", "power.draw.average"},
@@ -257,7 +257,7 @@ void write_gpu(const View& view, const Gpu& gpu, Writer& out) {
     write_pci(view, gpu, elements, out);
     write_memory(gpu, elements, out);
     write_errors(elements, out);
-    write_power(elements, out);
+    write_power(elements);
     write_processes(view, gpu, out);
     out.close("gpu");
 }

@@ -111,10 +111,11 @@ std::string frame(const top::Screen& screen, Colour colour) {
     std::string bytes = "\x1b[H";
     for (std::size_t i = 0; i < screen.lines.size(); ++i) {
         if (i > 0) bytes += "\r\n";
+        // Cleared before it is written: behind a line of full width the cursor stands on its last column still.
+        bytes += i + 1 < screen.lines.size() ? "\x1b[K" : "\x1b[J";
         bytes += top::to_text(screen.lines[i], colour);
-        bytes += "\x1b[K";
     }
-    return bytes + "\x1b[J";
+    return bytes + "\x1b[H";
 }
 
 }  // namespace aliquot::cli

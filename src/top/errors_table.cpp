@@ -141,7 +141,7 @@ std::string degraded_text(pods::Degraded degraded) {
         case pods::Degraded::kNoPodIdentity:
             return "pods are known by their uid only";
         case pods::Degraded::kStaleHolders:
-            return "kubelet has not told for a while who holds which GPU";
+            return "kubelet has not reported recently which pods hold GPUs";
     }
     return std::string(pods::to_text(degraded));
 }

@@ -230,6 +230,14 @@ class Live(Scene):
         self.assertEqual(terminal.wait(), 0)
         self.assertTrue(terminal.is_restored())
 
+    def test_the_last_column_is_shown(self):
+        terminal = self.start()
+        for rows, columns in ((24, 80), (30, 100), (24, 80)):
+            terminal.resize(rows, columns)
+            terminal.wait_for(lambda r=rows: len(terminal.screen()) == r, f"{rows} lines")
+            terminal.wait_for_text(r"\A.*\d\d:\d\d:\d\d\n")
+            self.assertEqual(len(terminal.screen()[0]), columns)
+
     def test_a_resize_is_followed(self):
         terminal = self.start()
         for rows, columns in ((40, 120), (15, 60), (24, 80)):

@@ -208,11 +208,18 @@ class Terminal:
 
     def screen(self):
         """The lines of the last frame that is complete."""
-        frames = re.findall(rb"\x1b\[H((?:(?!\x1b\[H).)*?)\x1b\[J", self.written, re.S)
-        if not frames:
-            return []
-        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", frames[-1].decode())
-        return re.split(r"\r+\n", text)  # the terminal adds one itself
+        frames = re.findall(rb"\x1b\[H((?:(?!\x1b\[H).)+)(?=\x1b\[H)", self.written, re.S)
+        return [self.shown(line) for line in re.split(r"\r+\n", frames[-1].decode())] if frames else []  # the terminal adds one \r itself
+
+    def shown(self, line):
+        """What a terminal shows of a line: behind the last column the cursor stays on it, and clearing takes it away."""
+        columns = struct.unpack("HHHH", fcntl.ioctl(self.master, termios.TIOCGWINSZ, b"\0" * 8))[1]
+        cells = ""
+        for escape, text in re.findall(r"(\x1b\[[0-9;?]*[A-Za-z])|([^\x1b]+)", line):
+            cells += text
+            if escape.endswith(("K", "J")):
+                cells = cells[:columns - 1]
+        return cells
 
     def wait_for(self, holds, what):
         end = time.monotonic() + PATIENCE_S

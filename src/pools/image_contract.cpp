@@ -17,7 +17,8 @@ using document::Value;
 
 constexpr std::size_t kMostPackages = 200'000;
 
-/// A package whose name begins so, in any case, and whose version contains a text.
+/// A package of one of these names, in any case, whose version contains a text. A name with "*" at its end is
+/// followed by a version: libcudnn8, and not libcudnn-tools.
 struct Wanted {
     std::string_view what;
     std::array<std::string_view, 3> names;  // any of them; empty: no more
@@ -28,13 +29,23 @@ struct Wanted {
 constexpr std::array<Wanted, 9> kCiCuda{
     {{"Ubuntu 22.04", {"base-files", "ubuntu", ""}, "12ubuntu4|22.04"},
      {"CUDA 12.1", {"cuda-cudart-12-1", "cuda-toolkit-12-1", ""}, ""},
-     {"cuDNN", {"libcudnn", "nvidia-cudnn", ""}, ""},
+     {"cuDNN", {"libcudnn*", "nvidia-cudnn*", "cudnn"}, ""},
      {"cmake", {"cmake", "", ""}, ""},
-     {"ninja", {"ninja", "", ""}, ""},
+     {"ninja", {"ninja-build", "ninja", ""}, ""},
      {"ccache", {"ccache", "", ""}, ""},
      {"runner", {"actions-runner", "runner.listener", "github.runner"}, ""},
      {"numpy", {"numpy", "python3-numpy", ""}, ""},
      {"PyYAML", {"pyyaml", "python3-yaml", ""}, ""}}};
+
+bool name_fits(std::string_view name, std::string_view wanted) {
+    if (wanted.empty()) return false;
+    if (!wanted.ends_with('*')) return equals_folded(name, wanted);
+    wanted.remove_suffix(1);
+    if (!starts_with_folded(name, wanted)) return false;
+    name.remove_prefix(wanted.size());
+    // "libcudnn9-cuda-12", "nvidia-cudnn-cu12": of CUDA or of its own version.
+    return name.empty() || is_digit(name.front()) || name.starts_with("-cu");
+}
 
 bool version_fits(std::string_view version, std::string_view wanted) {
     if (wanted.empty()) return true;
@@ -46,9 +57,8 @@ bool version_fits(std::string_view version, std::string_view wanted) {
 const ImagePackage* find(const Wanted& wanted, const std::vector<ImagePackage>& packages) {
     const auto found = std::ranges::find_if(packages, [&](const ImagePackage& one) {
         return version_fits(one.version, wanted.version) &&
-               std::ranges::any_of(wanted.names, [&](std::string_view name) {
-                   return !name.empty() && starts_with_folded(one.name, name);
-               });
+               std::ranges::any_of(
+                   wanted.names, [&](std::string_view name) { return name_fits(one.name, name); });
     });
     return found == packages.end() ? nullptr : &*found;
 }
@@ -56,6 +66,7 @@ const ImagePackage* find(const Wanted& wanted, const std::vector<ImagePackage>& 
 std::string expectation(const Wanted& wanted) {
     std::string text = "a package " + std::string(wanted.names[0]);
     if (!wanted.names[1].empty()) text += " or " + std::string(wanted.names[1]);
+    std::erase(text, '*');
     return text;
 }
 

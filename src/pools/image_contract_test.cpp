@@ -13,6 +13,7 @@ std::string missing(const std::vector<ImagePackage>& packages) {
     return text;
 }
 
+// R93.
 TEST(ImageContract, HoldsForAnImageWithCudaCompilersRunnerAndPython) {
     const std::vector<ImagePackage> whole{{"base-files", "12ubuntu4.6"},
                                           {"cuda-cudart-12-1", "12.1.105-1"},
@@ -30,6 +31,23 @@ TEST(ImageContract, HoldsForAnImageWithCudaCompilersRunnerAndPython) {
     EXPECT_EQ(missing(other), "Ubuntu 22.04;CUDA 12.1;");
     EXPECT_EQ(missing({}), "Ubuntu 22.04;CUDA 12.1;cuDNN;cmake;ninja;ccache;runner;numpy;PyYAML;");
     EXPECT_FALSE(check_contract("other", {}));
+}
+
+// A package of data, of another program or for building is not the program.
+TEST(ImageContract, IsNotKeptByPackagesThatAreNearlyCalledSo) {
+    const std::vector<ImagePackage> nearly{{"ubuntu-keyring", "2021.03.26~22.04"},
+                                           {"cmake-data", "3.22.1"},
+                                           {"ninja-syntax", "1.7"},
+                                           {"numpydoc", "1.5"},
+                                           {"libcudnn-frontend", "1.0"},
+                                           {"pyyaml-include", "1.3"},
+                                           {"cuda-cudart-12-10", "12.10.1"},
+                                           {"ccache-stats", "1"}};
+    EXPECT_EQ(missing(nearly), missing({}));
+    EXPECT_EQ(missing({{"nvidia-cudnn-cu12", "9.1"}, {"ninja", "1.11"}}),
+              "Ubuntu 22.04;CUDA 12.1;cmake;ccache;runner;numpy;PyYAML;");
+    EXPECT_EQ(missing({{"libcudnn9-cuda-12", "9.1"}, {"ubuntu", "22.04"}}),
+              "CUDA 12.1;cmake;ninja;ccache;runner;numpy;PyYAML;");
 }
 
 TEST(BillOfMaterials, IsReadInBothForms) {

@@ -60,7 +60,7 @@ export function GpuBar({ gpu, shares, parts }) {
   return html`<a class="gpu ${gpu.health.toLowerCase()}" href=${gpuHref(gpu.gpu)} aria-label=${describe(gpu, known)}>
     <span class="gpu-head"><b>${gpuName(gpu.gpu)}</b> <span class="mark">${kMarks[gpu.health] ?? ""}</span><span class="use">${percent(gpu.busy)}</span></span>
     <span class="bar" aria-hidden="true">
-      ${!known.length && !cut && html`<span class="segment rest" style=${{ bottom: 0, height: `${part(gpu.memoryUsed ?? 0, gpu.memoryTotal)}%` }}><span class="fill" style=${{ width: `${gpu.busy ?? 0}%` }}></span></span>`}
+      ${!known.length && !cut && gpu.memoryUsed > 0 && html`<span class="segment rest" style=${{ bottom: 0, height: `${part(gpu.memoryUsed ?? 0, gpu.memoryTotal)}%` }}><span class="fill" style=${{ width: `${gpu.busy ?? 0}%` }}></span></span>`}
       ${cut ? slices(gpu, parts, known) : stack(known, gpu.memoryTotal)}
     </span>
     <span class="gpu-foot"><span>${memory(gpu.memoryUsed)} / ${memory(gpu.memoryTotal)}</span><span>${free}</span></span>

@@ -4,6 +4,7 @@ import { html, Component } from "./view.js";
 import { clock } from "./format.js";
 
 const kHeight = 130;
+const kTicks = [1, 5, 10, 15, 30, 60, 120].map((minutes) => minutes * 60); // as their words tell apart
 // A canvas knows no variables: the browser resolves them on an element.
 function colour(box, name) {
   const probe = document.createElement("span");
@@ -73,7 +74,7 @@ export class HistoryChart extends Component {
       {
         width: this.box.clientWidth, height: kHeight, legend: { show: false }, cursor: { show: false },
         scales: { y: { range: [0, 100] } },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map((t) => clock(t * 1000).slice(0, 5)) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => `${v} %`) }],
+        axes: [{ ...axis, incrs: kTicks, values: (_, ticks) => ticks.map((t) => clock(t * 1000).slice(0, 5)) }, { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => `${v} %`) }],
         series: [{}, line("use", "--hue4"), line("memory", "--hue5", [6, 4])],
       },
       seriesOf(history),

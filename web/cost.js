@@ -40,7 +40,10 @@ export function ratesNow(store) {
     rate.idle += held - used;
     rates.set(one.namespace, rate);
   }
-  return { bill, rows: [...rates.values()].sort((a, b) => b.total - a.total) };
+  const rows = [...rates.values()].sort((a, b) => b.total - a.total);
+  const free = bill - sum(rows, "total");
+  if (free > 0) rows.push({ key: "", owner: "free", kind: "nobody", total: free });
+  return { bill, rows };
 }
 
 function bar(row, most) {
@@ -58,10 +61,14 @@ const columnsOf = (most, bill, unit) => [
   { id: "idle", title: "of it not used", value: (r) => (r.kind === "nobody" ? null : r.idle), show: (r) => (r.kind === "nobody" ? "–" : `${money(r.idle)} (${percent(share(r.idle, r.total))})`), right: true },
 ];
 
-function Trend({ store }) {
+function stepsOf(store) {
   const table = store.table("costSteps");
   const steps = [...table.rows.values()].map((row) => ({ begin: Number(row[0]), used: table.get(row, "owners") - table.get(row, "idle"), idle: table.get(row, "idle"), nobody: table.get(row, "nobody") }));
-  steps.sort((a, b) => a.begin - b.begin);
+  return steps.sort((a, b) => a.begin - b.begin);
+}
+
+const kNamedSteps = 14; // of more the words would lie on each other
+function Trend({ steps }) {
   if (steps.length < 2) return null;
   const shown = steps.slice(-62);
   const most = Math.max(...shown.map((s) => s.used + s.idle + s.nobody));
@@ -71,7 +78,7 @@ function Trend({ store }) {
     <p class="legends">${Object.entries(kParts).map(([id, words]) => html`<span key=${id} class="legend-of ${id}">${words}</span>`)}</p>
     <div class="trend" role="img" aria-label=${said}>${shown.map((s) => html`<span key=${s.begin} class="step" title=${`${day(s.begin)}: ${money(s.used + s.idle + s.nobody)}`}>
       <span class="nobody" style=${high(s.nobody)}></span><span class="idle" style=${high(s.idle)}></span><span class="used" style=${high(s.used)}></span>
-      ${shown.length <= 14 && html`<span class="day soft">${day(s.begin)}</span>`}</span>`)}</div>
+      ${shown.length <= kNamedSteps && html`<span class="amount">${money(s.used + s.idle + s.nobody)}</span><span class="day soft">${day(s.begin)}</span>`}</span>`)}</div>
     <details><summary>as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="Cost by day"><table><thead><tr><th scope="col">day</th>${Object.values(kParts).map((words) => html`<th key=${words} scope="col" class="right">${words}</th>`)}</tr></thead>
       <tbody>${[...shown].reverse().map((s) => html`<tr key=${s.begin}><td>${day(s.begin)}</td>${Object.keys(kParts).map((id) => html`<td key=${id} class="right">${money(s[id])}</td>`)}</tr>`)}</tbody></table></div></details>`;
 }
@@ -84,16 +91,17 @@ export function CostView({ store, filter }) {
   const nobody = bill - sum(owners, "total");
   const currency = plain(rows[0]?.currency ?? "");
   const now = ratesNow(store);
+  const steps = stepsOf(store);
   const tiles = rows.length ? [
     ["the bill", `${money(bill)} ${currency}`, ""], ["held and used", money(bill - idle - nobody), percent(share(bill - idle - nobody, bill))],
     ["held, not used", money(idle), percent(share(idle, bill))], ["nobody's", money(nobody), percent(share(nobody, bill))],
     ["GPU time", duration(sum(rows, "gpuSeconds")), ""],
   ] : [];
   if (now) tiles.push(["an hour of it now", money(now.bill), ""]);
-  return html`<section aria-labelledby="cost-title"><h2 id="cost-title">What the GPUs cost</h2>
+  return html`<section aria-labelledby="cost-title"><h2 id="cost-title">What the GPUs cost ${steps.length > 0 && html`<span class="soft">${[...new Set([steps[0], steps.at(-1)].map((one) => day(one.begin)))].join(" to ")}</span>`}</h2>
     <${Tiles} of=${tiles} />
     ${rows.length ? html`<${DataTable} label="Cost by owner" columns=${columnsOf(Math.max(...rows.map((r) => r.total)), bill, currency || "cost")} rows=${rows} filter=${filter} />
-      <${Trend} store=${store} />` : html`<p class="soft">No costs are kept here yet.</p>`}
+      <${Trend} steps=${steps} />` : html`<p class="soft">No costs are kept here yet.</p>`}
     ${now && html`<h2>Now, by the hour</h2><${DataTable} label="Cost of an hour as it is now" columns=${columnsOf(Math.max(1, ...now.rows.map((r) => r.total)), now.bill, "an hour")} rows=${now.rows} filter=${filter} empty="Nobody holds a GPU that has a price." />`}
   </section>`;
 }

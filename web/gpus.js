@@ -94,6 +94,7 @@ function tilesOf(store, all) {
 }
 
 function nodeLine(node) {
+  if (node.problem && !node.gpus) return ""; // it has told nothing
   const words = [`${percent(node.busy)} busy`, `${memory(node.memoryUsed)} of ${memory(node.memoryTotal)}`, watts(node.watts), `${node.allocated} of ${node.slots} shares held`];
   if (node.idlePods) words.push(`${node.idlePods} idle`);
   return words.join(" · ");

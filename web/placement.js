@@ -14,9 +14,9 @@ export function placementRows(store) {
     for (const key of keys) {
       const gpu = gpus.object(gpus.rows.get(key));
       const usable = gpu.health === "Healthy" || gpu.health === "Degraded";
-      row.slots += gpu.slots;
       row.squares.push([key, !usable ? "out" : gpu.slots === 0 ? "none" : gpu.allocated === 0 ? "whole" : gpu.allocated < gpu.slots ? "begun" : "full", gpu]);
       if (!usable) continue;
+      row.slots += gpu.slots;
       if (gpu.slots > 0 && gpu.allocated === 0) row.free += 1;
       if (gpu.allocated > 0 && gpu.allocated < gpu.slots) {
         row.begun += 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/units.h"
 #include "catalog/mig_profiles.h"
@@ -97,7 +98,21 @@ std::string severity_of(std::string_view level) {
     return level == "error" || level == "warning" ? std::string(level) : "note";
 }
 
+/// What to do about GPUs that are not well, by the key of their row.
+std::map<std::string, std::string> advice_of(const top::ClusterSnapshot& cluster) {
+    std::map<std::string, std::string> all;
+    for (const top::Agent& agent : cluster.agents) {
+        if (!agent.snapshot) continue;
+        for (const Device& device : agent.snapshot->devices) {
+            if (device.gpu.health.advice.empty()) continue;
+            all[gpu_row_key(agent.snapshot->node, device.gpu.index)] = device.gpu.health.advice;
+        }
+    }
+    return all;
+}
+
 void add_findings(Table& table, const Sight& sight) {
+    const auto advice = advice_of(sight.cluster);
     constexpr std::size_t kLevel = 2;
     constexpr std::size_t kCount = 3;
     constexpr std::size_t kWhat = 5;
@@ -105,11 +120,19 @@ void add_findings(Table& table, const Sight& sight) {
         std::string where = row.subject.node;
         if (!row.subject.gpu.empty()) where += " GPU " + row.subject.gpu;
         const auto& count = row.cells[kCount].number;
+        // What to do has a column of its own here.
+        std::string_view what = row.cells[kWhat].text;
+        std::string_view fix;
+        const auto told = advice.find(row.subject.node + "/" + row.subject.gpu);
+        if (told != advice.end() && what.ends_with("; " + told->second)) {
+            fix = told->second;
+            what.remove_suffix(fix.size() + 2);
+        }
         table.rows.push_back(RowWriter("m/" + row.key)
                                  .text(severity_of(row.cells[kLevel].text))
                                  .text(where)
-                                 .text(row.cells[kWhat].text)
-                                 .text("")
+                                 .text(what)
+                                 .text(fix)
                                  .number(count && *count >= 0
                                              ? std::optional(static_cast<std::uint64_t>(*count))
                                              : std::nullopt)

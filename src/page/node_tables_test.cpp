@@ -86,10 +86,15 @@ TEST_F(PageTables, TellFindingsOfMeasurementsAndOfOthers) {
     EXPECT_GT(findings.size(), 1U);
     EXPECT_EQ(findings.at("r/config.yaml:3/DPC003 no such key")["fix"], "remove it");
     bool lost = false;
+    bool advised = false;
     for (const auto& [key, one] : findings) {
+        const std::string what = one["what"];
+        advised = advised || (one["fix"] == "restart the machine" &&
+                              what.find("restart the machine") == std::string::npos);
         lost = lost || (one["severity"] == "error" && one["where"] == "gpu-node-2 GPU 1");
     }
     EXPECT_TRUE(lost);
+    EXPECT_TRUE(advised) << "what to do stands in its own column";
 }
 
 TEST_F(PageTables, TellWaitingPodsWithTheReason) {

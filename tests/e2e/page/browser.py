@@ -5,6 +5,7 @@ import base64
 import fcntl
 import json
 import os
+import pathlib
 import select
 import shutil
 import struct
@@ -227,3 +228,10 @@ def differences(fields, golden):
     if moved > len(apart) // 20:
         told.append(f"{moved} of {len(apart)} fields have changed, {len(apart) // 20} may")
     return told
+
+
+def axe(page):
+    """What axe-core finds that is serious or worse."""
+    page.value((pathlib.Path(__file__).resolve().parent / "axe.min.js").read_text() + ";0")
+    return page.value("""axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact))
+        .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join(' | ')}`))""")

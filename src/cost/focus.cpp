@@ -92,8 +92,8 @@ const std::vector<std::string>& columns() {
     return kColumns;
 }
 
-std::string hours_text(std::int64_t gpu_ms) {
-    return fixed_text(static_cast<double>(gpu_ms) / static_cast<double>(kHourMs), kQuantityDigits);
+std::string hours_text(std::int64_t ms) {
+    return fixed_text(static_cast<double>(ms) / static_cast<double>(kHourMs), kQuantityDigits);
 }
 
 /// Columns of our own: who, of what, at which price.
@@ -117,7 +117,9 @@ std::string line_of(const Row& row, const History& names, const std::string& cur
     const Owner& owner = names.owners[row.owner];
     const auto text = [&](NameId id) -> const std::string& { return names.names.text(id); };
     const std::string amount = money_text(row.total());
-    const std::string hours = hours_text(row.gpu_ms);
+    // What nobody had is metered, too: it was kept for whoever would come.
+    const std::string hours = hours_text(row.device == 0 ? row.core_ms : row.gpu_ms);
+    const char* const unit = row.device == 0 ? "Core-Hours" : "GPU-Hours";
     const auto [begin, end] = billing_period(row.hour);
     const bool nobody = row.owner == 0;
     const std::string& account = owner.space != 0 ? text(owner.space) : text(owner.queue);
@@ -132,7 +134,7 @@ std::string line_of(const Row& row, const History& names, const std::string& cur
     add({currency, "aliquot", "aliquot", time_text(begin), time_text(end)});
     add({time_text(row.hour), time_text(row.hour + kHourMs), "Usage", ""});
     add({concat({what, " of ", text(row.node), ", ", word(row.state)}), "Usage-Based"});
-    add({nobody ? "" : hours, nobody ? "" : "GPU Hours", hours, "GPU Hours", "Standard"});
+    add({hours, unit, hours, unit, "Standard"});
     add({"aliquot", "aliquot", "aliquot", "Compute", "GPU"});
     add({text(resource), text(resource), type, account, account});
     add({text(row.node), nobody ? "Unused" : "Used",

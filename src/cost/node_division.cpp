@@ -10,7 +10,21 @@ namespace {
 constexpr std::uint64_t kTick =
     std::uint64_t{1'000} * kWholeGpu;                    // all of a pool, for a millisecond
 constexpr std::uint64_t kFewTicks = UINT64_MAX / kTick;  // they fit into 64 bits
+constexpr unsigned kFineBits = 20;       // of a weight, below a microsecond of a pool
 constexpr std::uint64_t kRounding = 64;  // billionths that shares of 1 / n may leave
+
+/// What somebody had of a pool. It is not money, so that a multiplication does.
+/// unit   of the pool, for 2^kFineBits of the weight
+std::int64_t amount_of(Wide weight, double unit) {
+    constexpr double kHalf = 0.5;
+    return static_cast<std::int64_t>(
+        static_cast<double>(static_cast<std::uint64_t>(weight >> kFineBits)) * unit + kHalf);
+}
+double unit_of(std::uint64_t capacity) {
+    constexpr double kThousand = 1'000;  // of a core or a second
+    return static_cast<double>(capacity) * static_cast<double>(std::uint64_t{1} << kFineBits) /
+           (static_cast<double>(kTick) * kThousand);
+}
 
 std::uint64_t energy_until(const Interval& of, TimeMs time) {
     if (of.energy_millijoules == 0) return 0;
@@ -233,13 +247,25 @@ void NodeDivision::write(const Span& span, TimeMs begin, TimeMs end) {
         each.push_back(one.memory * static_cast<Wide>(rates_.memory));
     }
     const auto parts = largest_remainder(bill.amount, each);
+    const double core_ms = unit_of(span.cpu_milli);
+    const double mib_s = unit_of(span.memory_mib);
     for (std::size_t i = 0; i < weights.size(); ++i) {
         const Weights& one = weights[i];
-        Row row{hour,         span.node,        one.key.device,   one.key.part,
-                span.model,   span.price,       one.key.owner,    one.key.state,
-                parts[3 * i], parts[3 * i + 1], parts[3 * i + 2], 0,
-                one.energy};
+        Row row{.hour = hour,
+                .node = span.node,
+                .device = one.key.device,
+                .part = one.key.part,
+                .model = span.model,
+                .price = span.price,
+                .owner = one.key.owner,
+                .state = one.key.state,
+                .gpu = parts[3 * i],
+                .cpu = parts[3 * i + 1],
+                .memory = parts[3 * i + 2],
+                .energy_millijoules = one.energy};
         row.gpu_ms = static_cast<std::int64_t>((one.gpu + kTick / 2) / kTick);
+        row.core_ms = amount_of(one.cpu, core_ms);
+        row.mib_s = amount_of(one.memory, mib_s);
         if (row.total() == 0 && row.gpu_ms == 0 && row.energy_millijoules == 0) continue;
         out_.rows.push_back(row);
     }

@@ -28,7 +28,7 @@ std::string text_of(const Report& report, Output output);
 
 /// Rows as the FinOps Open Cost and Usage Specification names them, as CSV: one charge for each row; what is nobody's is an
 /// unused reservation. Columns of our own begin with x_.
-/// source   FOCUS 1.2; without unit prices and SKUs, which a share of an hour does not have
+/// source   FOCUS 1.2: all columns that it makes a must; without unit prices and SKUs, which a share of an hour does not have
 std::string focus_of(const Allocation& allocation, const History& names,
                      const std::string& currency);
 
@@ -46,7 +46,7 @@ std::size_t parts_of(const AllocationQuery& query);
 inline constexpr std::size_t kMostParts = 2'000;
 document::Value opencost_of(const Allocation& allocation, const History& names,
                             const AllocationQuery& query);
-/// "today", "yesterday", "week", "lastweek", "month", "7d", "30m", "2026-11-01T00:00:00Z,2026-11-02T00:00:00Z" or the
+/// "today", "yesterday", "week", "lastweek", "month", "lastmonth", "7d", "30m", "2026-11-01T00:00:00Z,2026-11-02T00:00:00Z" or the
 /// same in seconds since 1970. Empty: no such window, or longer than 3 years.
 std::optional<std::pair<TimeMs, TimeMs>> parse_window(std::string_view text, TimeMs now);
 

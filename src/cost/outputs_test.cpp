@@ -42,6 +42,18 @@ History history() {
     return all;
 }
 
+/// The same on a node with 4 cores and 8 GiB, of which each has 2 and 1.
+History history_with_cpu() {
+    History all = history();
+    all.spans[0].cpu_milli = 4'000;
+    all.spans[0].memory_mib = 8'192;
+    for (Interval& one : all.intervals) {
+        one.cpu_milli = 2'000;
+        one.memory_mib = 1'024;
+    }
+    return all;
+}
+
 Report report() {
     const History all = history();
     Report made = report_of(allocate(all), all, By::kUser, kHourMs);
@@ -104,6 +116,111 @@ TEST(Outputs, FocusHasOneChargeForEachRow) {
         << text;
 }
 
+/// What version 1.2 of the specification wants in each data set, and never empty in a row of usage.
+TEST(Outputs, FocusHasWhatItsSpecificationWants) {
+    const History all = history_with_cpu();
+    const std::string text = focus_of(allocate(all), all, "EUR");
+    const auto lines = lines_of(std::string_view(text));
+    const auto columns = split(lines[0], ',');
+    for (const char* const name :
+         {"BilledCost",         "BillingAccountId", "BillingCurrency", "BillingPeriodEnd",
+          "BillingPeriodStart", "ChargeCategory",   "ChargePeriodEnd", "ChargePeriodStart",
+          "ConsumedQuantity",   "ConsumedUnit",     "ContractedCost",  "EffectiveCost",
+          "InvoiceIssuerName",  "ListCost",         "PricingQuantity", "PricingUnit",
+          "ProviderName",       "PublisherName",    "ServiceCategory", "ServiceName",
+          "ChargeFrequency",    "PricingCategory"}) {
+        const auto place = std::ranges::find(columns, name) - columns.begin();
+        ASSERT_LT(place, static_cast<std::ptrdiff_t>(columns.size())) << name;
+        for (std::size_t i = 1; i < lines.size(); ++i) {
+            // Texts that have commas come behind these columns.
+            EXPECT_FALSE(split(lines[i], ',').at(static_cast<std::size_t>(place)).empty())
+                << name << " in " << lines[i];
+        }
+    }
+    for (const char* const name : {"ChargeClass", "ChargeDescription", "BillingAccountName"}) {
+        EXPECT_NE(std::ranges::find(columns, name), columns.end()) << name;
+    }
+    EXPECT_NE(text.find(",0.500000,GPU-Hours,0.500000,GPU-Hours,Standard,"), std::string::npos);
+    EXPECT_NE(text.find(",2.000000,Core-Hours,2.000000,Core-Hours,Standard,"), std::string::npos)
+        << text;
+}
+
+/// Each field that OpenCost's own answer has, with what is not known as null.
+TEST(Outputs, OpencostGetsTheFieldsOfItsOwn) {
+    const History all = history_with_cpu();
+    const auto value = opencost_of(
+        allocate(all), all,
+        {.begin = kDay, .end = kDay + 2 * kHourMs, .by = By::kNamespace, .with_idle = true});
+    const auto& set = document::items_at(value, {"data"})[0];
+    for (const char* const field : {"name",
+                                    "properties",
+                                    "window",
+                                    "start",
+                                    "end",
+                                    "minutes",
+                                    "cpuCores",
+                                    "cpuCoreRequestAverage",
+                                    "cpuCoreUsageAverage",
+                                    "cpuCoreHours",
+                                    "cpuCost",
+                                    "cpuCostAdjustment",
+                                    "cpuCostIdle",
+                                    "cpuEfficiency",
+                                    "gpuCount",
+                                    "gpuRequestAverage",
+                                    "gpuUsageAverage",
+                                    "gpuHours",
+                                    "gpuCost",
+                                    "gpuCostAdjustment",
+                                    "gpuCostIdle",
+                                    "gpuEfficiency",
+                                    "networkTransferBytes",
+                                    "networkReceiveBytes",
+                                    "networkCost",
+                                    "networkCrossZoneCost",
+                                    "networkCrossRegionCost",
+                                    "networkInternetCost",
+                                    "networkCostAdjustment",
+                                    "loadBalancerCost",
+                                    "loadBalancerCostAdjustment",
+                                    "pvBytes",
+                                    "pvByteHours",
+                                    "pvCost",
+                                    "pvs",
+                                    "pvCostAdjustment",
+                                    "ramBytes",
+                                    "ramByteRequestAverage",
+                                    "ramByteUsageAverage",
+                                    "ramByteHours",
+                                    "ramCost",
+                                    "ramCostAdjustment",
+                                    "ramCostIdle",
+                                    "ramEfficiency",
+                                    "externalCost",
+                                    "sharedCost",
+                                    "totalCost",
+                                    "totalEfficiency",
+                                    "lbAllocations"}) {
+        EXPECT_NE(set.find("team, a")->find(field), nullptr) << field;
+    }
+    // 2 cores and 1 GiB for two hours.
+    EXPECT_EQ(document::text_at(set, {"team, a", "cpuCoreHours"}), "4");
+    EXPECT_EQ(document::text_at(set, {"team, a", "cpuCores"}), "2");
+    EXPECT_EQ(document::text_at(set, {"team, a", "ramByteHours"}), "2147483648");
+    EXPECT_EQ(document::text_at(set, {"__idle__", "cpuCoreHours"}), "4");
+}
+
+TEST(Outputs, HoursOfCpuThatNobodyHasCountedAreNotKnown) {
+    const History all = history_with_cpu();
+    Allocation old = allocate(all);
+    for (Row& row : old.rows) row.core_ms = row.mib_s = 0;
+    const auto value =
+        opencost_of(old, all, {.begin = kDay, .end = kDay + 2 * kHourMs, .by = By::kNamespace});
+    const auto& set = document::items_at(value, {"data"})[0];
+    EXPECT_EQ(set.find("team, a")->find("cpuCoreHours")->kind, document::Value::Kind::kNull);
+    EXPECT_EQ(set.find("team, a")->find("ramBytes")->kind, document::Value::Kind::kNull);
+}
+
 TEST(Outputs, OpencostGetsASetForEachStep) {
     const History all = history();
     const auto rows = allocate(all);
@@ -117,7 +234,8 @@ TEST(Outputs, OpencostGetsASetForEachStep) {
     const auto& sets = document::items_at(value, {"data"});
     ASSERT_EQ(sets.size(), 2U);
     EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCost"}), "2");
-    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCostIdle"}), "1");
+    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCostUnused"}), "1");
+    EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuCostIdle"}), "0");
     EXPECT_EQ(document::text_at(sets[0], {"team, a", "gpuHours"}), "1");
     EXPECT_EQ(document::text_at(sets[0], {"__idle__", "totalCost"}), "2");
     EXPECT_EQ(document::text_at(sets[1], {"team, a", "totalCost"}), "1");
@@ -136,6 +254,7 @@ TEST(Outputs, WindowsAreThoseOfOpencost) {
     EXPECT_EQ(parse_window("yesterday", kNow), Window(kDay - kDayMs, kDay));
     EXPECT_EQ(parse_window("week", kNow), Window(kDay - 4 * kDayMs, kNow));
     EXPECT_EQ(parse_window("lastweek", kNow), Window(kDay - 11 * kDayMs, kDay - 4 * kDayMs));
+    EXPECT_EQ(parse_window("lastmonth", kNow), Window(kDay - 57 * kDayMs, kDay - 26 * kDayMs));
     EXPECT_EQ(parse_window("7d", kNow), Window(kNow - 7 * kDayMs, kNow));
     EXPECT_EQ(parse_window("30m", kNow), Window(kNow - kHourMs / 2, kNow));
     EXPECT_EQ(parse_window("2026-11-27T00:00:00Z,2026-11-27T01:00:00Z", kNow),

@@ -77,6 +77,9 @@ void Sums::add(const Row& row) {
     cpu += row.cpu;
     memory += row.memory;
     gpu_ms[state] += row.gpu_ms;
+    core_ms += row.core_ms;
+    mib_s += row.mib_s;
+    if (row.state == State::kIdle) gpu_idle += row.gpu;
     energy_millijoules += row.energy_millijoules;
 }
 

@@ -37,6 +37,9 @@ struct Sums {
     Micros cpu = 0;
     Micros memory = 0;
     std::array<std::int64_t, kStates> gpu_ms{};  // of whole GPUs
+    std::int64_t core_ms = 0;                    // of cores
+    std::int64_t mib_s = 0;                      // of MiB of memory
+    Micros gpu_idle = 0;                         // of `gpu`, held without use
     std::uint64_t energy_millijoules = 0;
     [[nodiscard]] Micros total() const { return gpu + cpu + memory; }
     [[nodiscard]] Micros of(State state) const { return by_state[static_cast<std::size_t>(state)]; }

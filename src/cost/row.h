@@ -21,7 +21,9 @@ struct Row {
     Micros gpu = 0;
     Micros cpu = 0;
     Micros memory = 0;
-    std::int64_t gpu_ms = 0;  // of a whole GPU
+    std::int64_t gpu_ms = 0;   // of a whole GPU
+    std::int64_t core_ms = 0;  // of a core of the node
+    std::int64_t mib_s = 0;    // of a MiB of its memory
     std::uint64_t energy_millijoules = 0;
     [[nodiscard]] Micros total() const { return gpu + cpu + memory; }
     friend bool operator==(const Row&, const Row&) = default;

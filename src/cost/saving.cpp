@@ -2,18 +2,12 @@
 #include "cost/saving.h"
 
 #include <algorithm>
-#include <map>
 
 #include "cost/share.h"
 
 namespace aliquot::cost {
-namespace {
 
-constexpr std::uint64_t kFloorMib = 1'024;
-constexpr std::uint64_t kFloorPpm = 50'000;
-constexpr std::uint64_t kAllPpm = 1'000'000;
-
-struct Seen {
+struct Measured {
     TimeMs measured = 0;
     std::uint32_t share = 0;      // the largest
     std::uint64_t whole_mib = 0;  // of one GPU, the smallest
@@ -26,6 +20,12 @@ struct Seen {
     bool is_mig = false;
 };
 
+namespace {
+
+constexpr std::uint64_t kFloorMib = 1'024;
+constexpr std::uint64_t kFloorPpm = 50'000;
+constexpr std::uint64_t kAllPpm = 1'000'000;
+
 std::string workload_of(const Owner& owner, const Names& names) {
     if (owner.job != 0) return names.text(owner.job);
     if (owner.space == 0) return names.text(owner.pod);
@@ -34,7 +34,7 @@ std::string workload_of(const Owner& owner, const Names& names) {
 
 std::uint64_t with_reserve(std::uint64_t amount) { return amount + (amount + 3) / 4; }
 
-void see(const Interval& one, Seen& seen) {
+void see(const Interval& one, Measured& seen) {
     seen.share = std::max(seen.share, one.share);
     seen.out_of_memory |= one.out_of_memory;
     seen.is_mig |= one.part != 0;
@@ -51,7 +51,7 @@ void see(const Interval& one, Seen& seen) {
         std::max<std::uint64_t>(seen.gpu_ppm, std::uint64_t{one.busy_ppm} * one.share / kWholeGpu);
 }
 
-std::optional<Saving> saving_of(const std::string& key, const Seen& seen) {
+std::optional<Saving> saving_of(const std::string& key, const Measured& seen) {
     if (seen.out_of_memory || seen.unknown || seen.measured < kHourMs) return std::nullopt;
     if (seen.share == 0 || seen.whole_mib == 0 || seen.cost <= 0 || seen.is_mig)
         return std::nullopt;
@@ -76,20 +76,32 @@ std::optional<Saving> saving_of(const std::string& key, const Seen& seen) {
 
 }  // namespace
 
-std::vector<Saving> savings_of(const History& history, const Allocation& allocation) {
-    std::map<std::string, Seen> seen;
-    for (const Interval& one : history.intervals) {
-        if (one.owner == 0 || one.device == 0) continue;
-        see(one, seen[workload_of(history.owners[one.owner], history.names)]);
+SavingSum::SavingSum(const History& names) : names_(names) {}
+SavingSum::~SavingSum() = default;
+
+Measured& SavingSum::of(OwnerId owner) {
+    if (owner >= by_owner_.size()) by_owner_.resize(std::size_t{owner} + 1, nullptr);
+    if (by_owner_[owner] == nullptr) {
+        auto& place = workloads_[workload_of(names_.owners[owner], names_.names)];
+        if (place == nullptr) place = std::make_unique<Measured>();
+        by_owner_[owner] = place.get();
     }
-    for (const Row& row : allocation.rows) {
-        if (row.owner == 0 || row.device == 0) continue;
-        const auto found = seen.find(workload_of(history.owners[row.owner], history.names));
-        if (found != seen.end()) found->second.cost += row.gpu;
-    }
+    return *by_owner_[owner];
+}
+
+void SavingSum::see(const Interval& interval) {
+    if (interval.owner == 0 || interval.device == 0) return;
+    cost::see(interval, of(interval.owner));
+}
+
+void SavingSum::pay(const Row& row) {
+    if (row.owner != 0 && row.device != 0) of(row.owner).cost += row.gpu;
+}
+
+std::vector<Saving> SavingSum::savings() const {
     std::vector<Saving> savings;
-    for (const auto& [key, one] : seen) {
-        if (auto saving = saving_of(key, one)) savings.push_back(*std::move(saving));
+    for (const auto& [key, one] : workloads_) {
+        if (auto saving = saving_of(key, *one)) savings.push_back(*std::move(saving));
     }
     std::ranges::stable_sort(savings,
                              [](const Saving& a, const Saving& b) { return a.saved > b.saved; });

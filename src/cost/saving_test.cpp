@@ -32,7 +32,10 @@ History four_hours(std::uint32_t peak_mib, std::uint32_t busy_ppm, bool out_of_m
 }
 
 std::vector<Saving> savings(const History& history) {
-    return savings_of(history, allocate(history));
+    SavingSum sum(history);
+    for (const Interval& one : history.intervals) sum.see(one);
+    for (const Row& row : allocate(history).rows) sum.pay(row);
+    return sum.savings();
 }
 
 TEST(Saving, IsFromThePeaksWithAQuarterOnTop) {

@@ -88,6 +88,14 @@ TEST_F(AccountsTest, WhatIsSeenIsStoredAndAnswered) {
     ASSERT_TRUE(value.ok()) << answer.body;
     EXPECT_EQ(document::text_at(document::items_at(*value, {"lines"}).at(0), {"key"}), "train");
     EXPECT_EQ(ask(*accounts, "/allocation?window=today&aggregate=user").status, 200);
+    // Half an hour is half an hour, also where it begins within one.
+    now_ = kStart + 150 * kMinute;
+    const auto part =
+        document::parse_json(ask(*accounts, "/allocation?window=45m&aggregate=controller").body);
+    ASSERT_TRUE(part.ok());
+    const auto& sets = document::items_at(*part, {"data"});
+    ASSERT_EQ(sets.size(), 1U);
+    EXPECT_EQ(document::text_at(sets[0], {"__unallocated__", "gpuHours"}), "0.75");
     const auto table = ask(*accounts, "/v1/cost?output=table");
     EXPECT_NE(table.body.find("ann"), std::string::npos);
 }

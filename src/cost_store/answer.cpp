@@ -85,14 +85,15 @@ http::Response Accounts::costs(const http::Request& request) {
 http::Response Accounts::allocation(const http::Request& request) {
     const auto window = cost::parse_window(request.parameter("window"), now());
     if (!window) {
-        return http::refusal(
-            400, "invalid",
-            "window: expected today, yesterday, week, lastweek, month, a duration as 7d or two "
-            "times with a comma between, of 3 years at most");
+        return http::refusal(400, "invalid",
+                             "window: expected today, yesterday, week, lastweek, month, lastmonth, "
+                             "a duration as 7d or two "
+                             "times with a comma between, of 3 years at most");
     }
     cost::AllocationQuery query{.begin = window->first, .end = window->second};
     std::string_view aggregate = request.parameter("aggregate");
-    const auto by = aggregate.empty() ? std::optional(cost::By::kPod) : cost::by_of(aggregate);
+    auto by = aggregate.empty() ? std::optional(cost::By::kPod) : cost::by_of(aggregate);
+    if (aggregate == "controller") by = cost::By::kJob;
     if (!by) {
         return http::refusal(400, "invalid",
                              "aggregate: expected one of " + join(cost::by_words()));
@@ -118,7 +119,7 @@ http::Response Accounts::allocation(const http::Request& request) {
     std::string body;
     auto done = with_store([&](Store& store) -> Result<Done> {
         cost::History names;
-        const auto rows = store.rows(query.begin, query.end, names);
+        const auto rows = store.rows_between(query.begin, query.end, names);
         if (!rows) return rows.error();
         body = document::to_json_line(cost::opencost_of(*rows, names, query)) + "\n";
         return Done{};

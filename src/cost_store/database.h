@@ -33,6 +33,7 @@ public:
         std::string_view id;         // type of a key that numbers itself
         std::string_view clustered;  // behind a table whose rows lie in the order of their key
         std::string_view begin;      // of a transaction that writes
+        std::string_view tables;     // has a row where a table has the name $1
     };
     virtual ~Database() = default;
     [[nodiscard]] virtual const Dialect& dialect() const = 0;

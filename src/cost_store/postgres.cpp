@@ -19,7 +19,7 @@ constexpr const char* kPatienceSeconds = "10";
 constexpr Database::Dialect kPostgresWords{
     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "",
     // Writers take turns: two controllers may roll up the same hour.
-    "BEGIN; SELECT pg_advisory_xact_lock(7116207)"};
+    "BEGIN; SELECT pg_advisory_xact_lock(7116207)", "SELECT 1 WHERE to_regclass($1) IS NOT NULL"};
 
 /// The functions of libpq that are used. Our programs are not linked with it: most of them never need it.
 struct Libpq {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "cost/allocate.h"
 #include "cost/budget.h"
 #include "cost/saving.h"
 #include "document/write.h"
@@ -31,6 +30,22 @@ void note_prices(const cost::Allocation& rows, const cost::History& names, cost:
     report.notes.push_back(concat({"nobody knows what these nodes cost: ", join(some),
                                    more == 0 ? "" : " and " + std::to_string(more) + " more",
                                    "; give a price file (aliquot price check --help)"}));
+}
+
+/// Of the last days; rows may be of whole days.
+Result<std::vector<cost::Saving>> savings_of(Store& store, const Question& question,
+                                             const cost::Allocation& rows, cost::History& names) {
+    TimeMs begin = std::max(question.begin, question.end - kSavingsOf);
+    if (begin > question.begin) begin = std::max(question.begin, begin - begin % cost::kDayMs);
+    begin = cost::hour_of(begin);
+    cost::SavingSum sum(names);
+    auto done = store.each_interval(begin, question.end, names,
+                                    [&](const cost::Interval& one) { sum.see(one); });
+    if (!done) return std::move(done).error();
+    for (const cost::Row& row : rows.rows) {
+        if (row.hour >= begin) sum.pay(row);
+    }
+    return sum.savings();
 }
 
 }  // namespace
@@ -61,8 +76,8 @@ Result<cost::Report> report(Store& store, const Question& question, const cost::
                             TimeMs now) {
     const bool fine = question.end - question.begin <= kFineUpTo;
     cost::History names;
-    const auto rows = store.rows(question.begin, question.end, names,
-                                 fine ? Store::Grain::kHours : Store::Grain::kDays);
+    const auto rows = fine ? store.rows_between(question.begin, question.end, names)
+                           : store.rows(question.begin, question.end, names, Store::Grain::kDays);
     if (!rows) return rows.error();
     cost::Report made =
         cost::report_of(*rows, names, question.by, fine ? cost::kHourMs : cost::kDayMs);
@@ -71,10 +86,9 @@ Result<cost::Report> report(Store& store, const Question& question, const cost::
     made.grams_per_kwh = file.grams_per_kwh;
     note_prices(*rows, names, made);
     if (question.with_savings && !made.lines.empty()) {
-        const TimeMs begin = std::max(question.begin, question.end - kSavingsOf);
-        auto history = store.read(cost::hour_of(begin), question.end);
-        if (!history) return std::move(history).error();
-        made.savings = cost::savings_of(*history, cost::allocate(*history));
+        auto savings = savings_of(store, question, *rows, names);
+        if (!savings) return std::move(savings).error();
+        made.savings = *std::move(savings);
     }
     auto budgets = budget_states(store, file, now);
     if (!budgets) return std::move(budgets).error();

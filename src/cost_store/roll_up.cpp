@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "cost/allocate.h"
@@ -37,8 +38,18 @@ void cut(cost::History& history, TimeMs begin, TimeMs end) {
     }
 }
 
-constexpr const char* kInsertRow =
-    " VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+constexpr std::string_view kRowKey = "at, node, device, part, model, price, owner, state";
+/// In the order of select_rows().
+constexpr auto kRowSums = std::to_array<std::string_view>(
+    {"gpu", "cpu", "memory", "gpu_ms", "energy", "core_ms", "mib_s"});
+constexpr std::size_t kSumsOfVersion1 = 5;
+
+/// "gpu, cpu": what `each` makes of each.
+std::string sums_text(const std::function<std::string(std::string_view)>& each) {
+    std::vector<std::string> all;
+    for (const auto sum : kRowSums) all.push_back(each(sum));
+    return join(all);
+}
 
 }  // namespace
 
@@ -59,7 +70,7 @@ Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History&
         rows.push_back({row.hour, id(row.node), id(row.device), id(row.part), id(row.model),
                         id(row.price), *owner, std::int64_t{static_cast<std::uint8_t>(row.state)},
                         row.gpu, row.cpu, row.memory, row.gpu_ms,
-                        static_cast<std::int64_t>(row.energy_millijoules)});
+                        static_cast<std::int64_t>(row.energy_millijoules), row.core_ms, row.mib_s});
     }
     std::vector<std::vector<Cell>> bills;
     for (const cost::Bill& bill : all.bills) {
@@ -70,15 +81,18 @@ Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History&
         concat({" WHERE at >= ", std::to_string(begin), " AND at < ", std::to_string(end)});
     auto done =
         database_->script("DELETE FROM cost_hours" + range + "; DELETE FROM cost_bills" + range);
+    const std::string columns =
+        concat({"(", kRowKey, ", ", sums_text([](auto sum) { return std::string(sum); }), ") "});
     // A piece of an hour at one price may come twice, around a gap: they add up.
     if (done) {
         done = database_->for_each(
             concat(
-                {"INSERT INTO cost_hours", kInsertRow,
-                 " ON CONFLICT(at, node, device, part, owner, state, price, model) DO UPDATE SET "
-                 "gpu = cost_hours.gpu + excluded.gpu, cpu = cost_hours.cpu + excluded.cpu, "
-                 "memory = cost_hours.memory + excluded.memory, gpu_ms = cost_hours.gpu_ms + "
-                 "excluded.gpu_ms, energy = cost_hours.energy + excluded.energy"}),
+                {"INSERT INTO cost_hours", columns,
+                 "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+                 "ON CONFLICT(at, node, device, part, owner, state, price, model) DO UPDATE SET ",
+                 sums_text([](auto sum) {
+                     return concat({sum, " = cost_hours.", sum, " + excluded.", sum});
+                 })}),
             rows);
     }
     if (done) {
@@ -92,13 +106,14 @@ Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History&
     const std::string first = std::to_string(day_of(begin));
     const std::string last = std::to_string(day_of(end - 1) + cost::kDayMs);
     const std::string day = std::to_string(cost::kDayMs);
-    return database_->script(concat(
-        {"DELETE FROM cost_days WHERE at >= ", first, " AND at < ", last,
-         "; INSERT INTO cost_days SELECT at - at % ", day,
-         ", node, device, part, model, price, owner, state, SUM(gpu), SUM(cpu), SUM(memory), "
-         "SUM(gpu_ms), SUM(energy) FROM cost_hours WHERE at >= ",
-         first, " AND at < ", last, " GROUP BY at - at % ", day,
-         ", node, device, part, model, price, owner, state"}));
+    return database_->script(
+        concat({"DELETE FROM cost_days WHERE at >= ", first, " AND at < ", last,
+                "; INSERT INTO cost_days", columns, "SELECT at - at % ", day,
+                ", node, device, part, model, price, owner, state, ", sums_text([](auto sum) {
+                    return concat({"SUM(", sum, ")"});
+                }),
+                " FROM cost_hours WHERE at >= ", first, " AND at < ", last, " GROUP BY at - at % ",
+                day, ", node, device, part, model, price, owner, state"}));
 }
 
 Result<Done> Store::roll_up(TimeMs now) {
@@ -147,20 +162,31 @@ Result<Done> Store::retain(TimeMs now, const Retention& keep) {
 
 Result<Done> Store::select_rows(const char* table, TimeMs begin, TimeMs end,
                                 cost::Allocation& into) {
+    std::size_t place = 0;
+    const bool is_old = version_ < 2;  // only read: see open_to_read()
+    const std::string sums = sums_text(
+        [&](auto sum) { return is_old && place++ >= kSumsOfVersion1 ? "0" : std::string(sum); });
     return database_->select(
         concat(
-            {"SELECT at, node, device, part, model, price, owner, state, gpu, cpu, memory, "
-             "gpu_ms, energy FROM ",
-             table,
+            {"SELECT ", kRowKey, ", ", sums, " FROM ", table,
              " WHERE at >= $1 AND at < $2 ORDER BY at, node, device, part, owner, state, price"}),
         {begin, end}, [&](const Fields& row) {
-            into.rows.push_back({row.number(0), name_of_[row.number(1)], name_of_[row.number(2)],
-                                 name_of_[row.number(3)], name_of_[row.number(4)],
-                                 name_of_[row.number(5)], owner_of_[row.number(6)],
-                                 static_cast<cost::State>(
+            into.rows.push_back({.hour = row.number(0),
+                                 .node = name_of_[row.number(1)],
+                                 .device = name_of_[row.number(2)],
+                                 .part = name_of_[row.number(3)],
+                                 .model = name_of_[row.number(4)],
+                                 .price = name_of_[row.number(5)],
+                                 .owner = owner_of_[row.number(6)],
+                                 .state = static_cast<cost::State>(
                                      std::clamp<std::int64_t>(row.number(7), 0, cost::kStates - 1)),
-                                 row.number(8), row.number(9), row.number(10), row.number(11),
-                                 static_cast<std::uint64_t>(row.number(12))});
+                                 .gpu = row.number(8),
+                                 .cpu = row.number(9),
+                                 .memory = row.number(10),
+                                 .gpu_ms = row.number(11),
+                                 .core_ms = row.number(13),
+                                 .mib_s = row.number(14),
+                                 .energy_millijoules = static_cast<std::uint64_t>(row.number(12))});
         });
 }
 
@@ -198,11 +224,44 @@ Result<cost::Allocation> Store::rows(TimeMs begin, TimeMs end, cost::History& na
     }
     if (!done) return std::move(done).error();
     if (*rolled == INT64_MIN || open >= end) return all;
-    if (done = read_into(names, open, end); !done) return std::move(done).error();
-    cut(names, open, end);
+    if (done = divide_into(all, open, end, names); !done) return std::move(done).error();
+    return all;
+}
+
+Result<Done> Store::divide_into(cost::Allocation& all, TimeMs begin, TimeMs end,
+                                cost::History& names) {
+    names.spans.clear();
+    names.intervals.clear();
+    auto done = read_into(names, begin, end);
+    if (!done) return done;
+    cut(names, begin, end);
     const cost::Allocation fresh = cost::allocate(names);
     all.rows.insert(all.rows.end(), fresh.rows.begin(), fresh.rows.end());
     all.bills.insert(all.bills.end(), fresh.bills.begin(), fresh.bills.end());
+    return done;
+}
+
+Result<cost::Allocation> Store::rows_between(TimeMs begin, TimeMs end, cost::History& names) {
+    TimeMs kept = INT64_MIN;  // before it there are no intervals
+    auto done = database_->select("SELECT value FROM cost_state WHERE name = 'intervals'", {},
+                                  [&](const Fields& row) { kept = row.number(0); });
+    if (!done) return std::move(done).error();
+    cost::Allocation all;
+    TimeMs first = cost::hour_of(begin);
+    TimeMs last = end;
+    if (first < begin && first >= kept) {
+        first = std::min(first + cost::kHourMs, end);
+        done = divide_into(all, begin, first, names);
+    }
+    if (const TimeMs hour = cost::hour_of(end); hour >= std::max(first, kept)) last = hour;
+    if (done && first < last) {
+        auto whole = rows(first, last, names);
+        if (!whole) return std::move(whole).error();
+        all.rows.insert(all.rows.end(), whole->rows.begin(), whole->rows.end());
+        all.bills.insert(all.bills.end(), whole->bills.begin(), whole->bills.end());
+    }
+    if (done && last < end) done = divide_into(all, last, end, names);
+    if (!done) return std::move(done).error();
     return all;
 }
 

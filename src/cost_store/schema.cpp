@@ -11,6 +11,13 @@ constexpr const char* kRowColumns =
     "state INTEGER, gpu BIGINT, cpu BIGINT, memory BIGINT, gpu_ms BIGINT, energy BIGINT, "
     "PRIMARY KEY(at, node, device, part, owner, state, price, model))";
 
+/// The two are columns of their own since a CPU's time cannot be told from its price: nodes have several, or none.
+constexpr const char* kSecond =
+    "ALTER TABLE cost_hours ADD COLUMN core_ms BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE cost_hours ADD COLUMN mib_s BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE cost_days ADD COLUMN core_ms BIGINT NOT NULL DEFAULT 0;"
+    "ALTER TABLE cost_days ADD COLUMN mib_s BIGINT NOT NULL DEFAULT 0;";
+
 std::string first(const Database::Dialect& words) {
     const std::string id(words.id);
     const std::string clustered(words.clustered);
@@ -53,6 +60,8 @@ std::string first(const Database::Dialect& words) {
 
 }  // namespace
 
-std::vector<std::string> migrations(const Database::Dialect& words) { return {first(words)}; }
+std::vector<std::string> migrations(const Database::Dialect& words) {
+    return {first(words), kSecond};
+}
 
 }  // namespace aliquot::cost_store

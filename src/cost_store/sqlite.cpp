@@ -11,8 +11,8 @@ namespace aliquot::cost_store {
 namespace {
 
 constexpr int kPatienceMs = 5'000;  // for another process that writes
-constexpr Database::Dialect kSqliteWords{"INTEGER PRIMARY KEY", " WITHOUT ROWID",
-                                         "BEGIN IMMEDIATE"};
+constexpr Database::Dialect kSqliteWords{"INTEGER PRIMARY KEY", " WITHOUT ROWID", "BEGIN IMMEDIATE",
+                                         "SELECT 1 FROM sqlite_master WHERE name = $1"};
 
 class SqliteStatement : public Fields {
 public:

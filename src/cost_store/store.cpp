@@ -14,8 +14,15 @@ using cost::TimeMs;
 
 std::int64_t whole(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
+std::uint32_t small(std::int64_t number) { return static_cast<std::uint32_t>(number); }
+
 bool is_postgres(const std::string& where) {
     return where.starts_with("postgresql://") || where.starts_with("postgres://");
+}
+
+/// For messages: an address may have a password.
+std::string name_of(const std::string& where) {
+    return is_postgres(where) ? "cost store in PostgreSQL" : "cost store " + where;
 }
 
 }  // namespace
@@ -27,7 +34,7 @@ Result<Store> Store::open(const std::string& where, Hook hook) {
     auto database = is_postgres(where) ? open_postgres(where) : open_sqlite(where);
     if (!database) return std::move(database).error();
     Store store(*std::move(database), std::move(hook));
-    if (auto done = store.migrate(); !done) return std::move(done).error().during("cost store");
+    if (auto done = store.migrate(); !done) return std::move(done).error().during(name_of(where));
     return store;
 }
 
@@ -36,7 +43,13 @@ Result<Store> Store::open_to_read(const std::string& where) {
     if (!is_postgres(where) && !std::filesystem::exists(where, problem)) {
         return Error{ErrorCode::kNotFound, where + ": no cost store is there"};
     }
-    return open(where);
+    auto database = is_postgres(where) ? open_postgres(where) : open_sqlite(where);
+    if (!database) return std::move(database).error();
+    Store store(*std::move(database), {});
+    auto version = store.read_version();
+    if (!version) return std::move(version).error().during(name_of(where));
+    if (*version > 0) return store;
+    return Error{ErrorCode::kNotFound, name_of(where) + ": no cost store is there"};
 }
 
 Result<Done> Store::in_one(const std::function<Result<Done>()>& write) {
@@ -54,28 +67,40 @@ Result<Done> Store::in_one(const std::function<Result<Done>()>& write) {
     return done;
 }
 
+Result<std::int64_t> Store::read_version() {
+    bool is_there = false;
+    auto done = database_->select(std::string(database_->dialect().tables), {"cost_version"},
+                                  [&](const Fields&) { is_there = true; });
+    version_ = 0;
+    if (done && is_there) {
+        done = database_->select("SELECT value FROM cost_version", {},
+                                 [&](const Fields& row) { version_ = row.number(0); });
+    }
+    if (!done) return std::move(done).error();
+    const std::int64_t newest = whole(migrations(database_->dialect()).size());
+    if (version_ <= newest) return version_;
+    return Error{ErrorCode::kInvalidInput,
+                 concat({"its tables are of version ", std::to_string(version_),
+                         ", made by a newer program; this one knows ", std::to_string(newest),
+                         ": take the newer program, or another store"})};
+}
+
 Result<Done> Store::migrate() {
     return in_one([this]() -> Result<Done> {
+        const auto version = read_version();
+        if (!version) return version.error();
+        const auto steps = migrations(database_->dialect());
+        if (*version == whole(steps.size())) return Done{};
         auto done = database_->script(
             "CREATE TABLE IF NOT EXISTS cost_version(one INTEGER PRIMARY KEY, value INTEGER)");
-        std::int64_t version = 0;
-        if (done) {
-            done = database_->select("SELECT value FROM cost_version", {},
-                                     [&](const Fields& row) { version = row.number(0); });
-        }
-        const auto steps = migrations(database_->dialect());
-        if (done && version > whole(steps.size())) {
-            return Error{ErrorCode::kInvalidInput,
-                         concat({"written by a newer version (", std::to_string(version), ")"})};
-        }
-        for (auto i = static_cast<std::size_t>(version); done && i < steps.size(); ++i) {
+        for (auto i = static_cast<std::size_t>(*version); done && i < steps.size(); ++i) {
             done = database_->script(steps[i]);
-            if (!done) return done;
-            const std::string next = std::to_string(i + 1);
-            done = database_->script(concat({"INSERT INTO cost_version VALUES(1, ", next,
-                                             ") ON CONFLICT(one) DO UPDATE SET value = ", next}));
         }
-        return done;
+        if (!done) return done;
+        const std::string now = std::to_string(steps.size());
+        version_ = whole(steps.size());
+        return database_->script(concat({"INSERT INTO cost_version VALUES(1, ", now,
+                                         ") ON CONFLICT(one) DO UPDATE SET value = ", now}));
     });
 }
 
@@ -216,13 +241,11 @@ Result<cost::History> Store::read(TimeMs begin, TimeMs end) {
 
 Result<Done> Store::read_into(cost::History& history, TimeMs begin, TimeMs end) {
     auto done = load_names(history);
-    const std::vector<Cell> times{begin, end};
-    const auto small = [](std::int64_t number) { return static_cast<std::uint32_t>(number); };
     if (done) {
         done = database_->select(
             "SELECT node, begun, ended, model, price, rate, cpu, memory, devices FROM cost_spans "
             "WHERE ended > $1 AND begun < $2 ORDER BY node, begun",
-            times, [&](const Fields& row) {
+            {begin, end}, [&](const Fields& row) {
                 cost::Span span{.begin = row.number(1),
                                 .end = row.number(2),
                                 .node = name_of_[row.number(0)],
@@ -238,32 +261,41 @@ Result<Done> Store::read_into(cost::History& history, TimeMs begin, TimeMs end) 
                 history.spans.push_back(std::move(span));
             });
     }
-    if (done) {
-        done = database_->select(
-            "SELECT node, begun, ended, device, part, owner, share, cpu, memory, gpu_memory, peak, "
-            "busy, energy, state, oom FROM cost_intervals WHERE ended > $1 AND begun < $2 "
-            "ORDER BY node, begun, device, part, owner",
-            times, [&](const Fields& row) {
-                history.intervals.push_back(
-                    {.begin = row.number(1),
-                     .end = row.number(2),
-                     .node = name_of_[row.number(0)],
-                     .device = name_of_[row.number(3)],
-                     .part = name_of_[row.number(4)],
-                     .owner = owner_of_[row.number(5)],
-                     .share = small(row.number(6)),
-                     .cpu_milli = small(row.number(7)),
-                     .memory_mib = small(row.number(8)),
-                     .gpu_memory_mib = small(row.number(9)),
-                     .gpu_memory_peak_mib = small(row.number(10)),
-                     .busy_ppm = small(row.number(11)),
-                     .energy_millijoules = static_cast<std::uint64_t>(row.number(12)),
-                     .state = static_cast<cost::State>(
-                         std::clamp<std::int64_t>(row.number(13), 0, cost::kStates - 1)),
-                     .out_of_memory = row.number(14) != 0});
-            });
-    }
-    return done;
+    if (!done) return done;
+    return select_intervals(begin, end,
+                            [&](const cost::Interval& one) { history.intervals.push_back(one); });
+}
+
+Result<Done> Store::each_interval(TimeMs begin, TimeMs end, cost::History& names,
+                                  const std::function<void(const cost::Interval&)>& take) {
+    auto done = load_names(names);
+    return done ? select_intervals(begin, end, take) : done;
+}
+
+Result<Done> Store::select_intervals(TimeMs begin, TimeMs end,
+                                     const std::function<void(const cost::Interval&)>& take) {
+    return database_->select(
+        "SELECT node, begun, ended, device, part, owner, share, cpu, memory, gpu_memory, peak, "
+        "busy, energy, state, oom FROM cost_intervals WHERE ended > $1 AND begun < $2 "
+        "ORDER BY node, begun, device, part, owner",
+        {begin, end}, [&](const Fields& row) {
+            take({.begin = row.number(1),
+                  .end = row.number(2),
+                  .node = name_of_[row.number(0)],
+                  .device = name_of_[row.number(3)],
+                  .part = name_of_[row.number(4)],
+                  .owner = owner_of_[row.number(5)],
+                  .share = small(row.number(6)),
+                  .cpu_milli = small(row.number(7)),
+                  .memory_mib = small(row.number(8)),
+                  .gpu_memory_mib = small(row.number(9)),
+                  .gpu_memory_peak_mib = small(row.number(10)),
+                  .busy_ppm = small(row.number(11)),
+                  .energy_millijoules = static_cast<std::uint64_t>(row.number(12)),
+                  .state = static_cast<cost::State>(
+                      std::clamp<std::int64_t>(row.number(13), 0, cost::kStates - 1)),
+                  .out_of_memory = row.number(14) != 0});
+        });
 }
 
 Result<TimeMs> Store::rolled_until() {

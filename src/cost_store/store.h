@@ -47,7 +47,8 @@ public:
     /// where     a file, or "postgresql://..."; its tables are made, or brought to this version
     /// errors    of the database; kInvalidInput: written by a newer version
     static Result<Store> open(const std::string& where, Hook hook = {});
-    /// The same of a store that must be there. errors: kNotFound
+    /// One that must be there, and whose tables stay as they are: a server of an older version may be at work on them. Only
+    /// to be read. errors: kNotFound
     static Result<Store> open_to_read(const std::string& where);
 
     /// Writes spans and intervals. One that begins at the same time of the same node (and owner, GPU, part) is replaced: so an
@@ -55,6 +56,9 @@ public:
     Result<Done> put(const cost::History& history);
     /// What overlaps [begin, end), as it was put. At most what retention has left.
     Result<cost::History> read(cost::TimeMs begin, cost::TimeMs end);
+    /// The intervals of that, one by one; `names` gets what their numbers mean, before the first.
+    Result<Done> each_interval(cost::TimeMs begin, cost::TimeMs end, cost::History& names,
+                               const std::function<void(const cost::Interval&)>& take);
     /// Divides all hours that ended before `now` and were not divided yet, or have changed since, and adds up their days.
     Result<Done> roll_up(cost::TimeMs now);
     /// Removes what is older. Hours go only when their days are written. Once a day also names and owners that nothing
@@ -67,11 +71,17 @@ public:
     enum class Grain : std::uint8_t { kHours, kDays };
     Result<cost::Allocation> rows(cost::TimeMs begin, cost::TimeMs end, cost::History& names,
                                   Grain grain = Grain::kHours);
+    /// The same of [begin, end) to the millisecond: of hours that it has in part, that part, while there are intervals of
+    /// them; its row stands at the hour's beginning.
+    Result<cost::Allocation> rows_between(cost::TimeMs begin, cost::TimeMs end,
+                                          cost::History& names);
     /// The dearest jobs of [begin, end), of whole hours.
     Result<std::vector<JobCost>> jobs(cost::TimeMs begin, cost::TimeMs end, std::size_t most);
 
 private:
     explicit Store(std::unique_ptr<Database> database, Hook hook);
+    /// 0: no tables. errors: they are of a newer version
+    Result<std::int64_t> read_version();
     Result<Done> migrate();
     Result<Done> in_one(const std::function<Result<Done>()>& write);
     Result<std::int64_t> id_of(const std::string& text);
@@ -85,13 +95,20 @@ private:
     /// Forgets the numbers of names when another process may have removed some.
     Result<Done> forget_dropped();
     Result<Done> read_into(cost::History& history, cost::TimeMs begin, cost::TimeMs end);
+    /// Divides what intervals say of [begin, end) and puts it behind the others.
+    Result<Done> divide_into(cost::Allocation& all, cost::TimeMs begin, cost::TimeMs end,
+                             cost::History& names);
     Result<Done> load_names(cost::History& into);
+    /// Within what load_names() has read.
+    Result<Done> select_intervals(cost::TimeMs begin, cost::TimeMs end,
+                                  const std::function<void(const cost::Interval&)>& take);
     Result<Done> select_rows(const char* table, cost::TimeMs begin, cost::TimeMs end,
                              cost::Allocation& into);
 
     std::unique_ptr<Database> database_;
     Hook hook_;
-    std::int64_t drops_ = 0;  // of which ids_ and owner_ids_ know
+    std::int64_t version_ = 0;  // of the tables
+    std::int64_t drops_ = 0;    // of which ids_ and owner_ids_ know
     std::map<std::string, std::int64_t, std::less<>> ids_;
     std::map<std::vector<std::int64_t>, std::int64_t> owner_ids_;
     std::map<std::int64_t, cost::NameId> name_of_;  // of load_names()

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <random>
 
+#include "cost_store/question.h"
 #include "cost_store/store.h"
 
 namespace aliquot::cost_store {
@@ -120,6 +121,36 @@ BENCHMARK(BM_DayOfAThousandNodes)
     ->Iterations(1)
     ->Unit(benchmark::kSecond)
     ->UseRealTime();
+
+/// What `aliquot cost --since 7d` asks of a store of a thousand nodes: holders of a GPU, hours that a pod runs.
+void BM_ReportOfAWeek(benchmark::State& state) {
+    constexpr unsigned kHours = 7 * 24;
+    std::string pattern = "/tmp/aliquot-cost-bench-XXXXXX";
+    const fs::path directory = ::mkdtemp(pattern.data());
+    const auto must = [](const auto& done) {
+        if (done) return;
+        std::cerr << done.error().message << "\n";
+        std::exit(1);
+    };
+    auto store = Store::open(directory / "cost.db");
+    must(store);
+    Hour hour{.nodes = 1'000,
+              .holders = static_cast<unsigned>(state.range(0)),
+              .pod_hours = static_cast<unsigned>(state.range(1))};
+    for (unsigned i = 0; i < kHours; ++i) {
+        must(store->put(hour.of(i)));
+        must(store->roll_up(kStart + (i + 1) * kHourMs));
+    }
+    const TimeMs now = kStart + kHours * kHourMs;
+    for (auto _ : state) {
+        const auto made = report(*store, {.begin = kStart, .end = now}, {}, now);
+        must(made);
+        state.counters["lines"] = static_cast<double>(made->lines.size());
+        state.counters["savings"] = static_cast<double>(made->savings.size());
+    }
+    fs::remove_all(directory);
+}
+BENCHMARK(BM_ReportOfAWeek)->Args({1, 6})->Unit(benchmark::kSecond)->UseRealTime();
 
 }  // namespace
 }  // namespace aliquot::cost_store

@@ -102,6 +102,43 @@ TEST_F(StoreTest, DividedHoursAndFreshOnesAreTheSame) {
     EXPECT_EQ(report.bill, expected);
 }
 
+TEST_F(StoreTest, OfAnHourInPartThatPartIsTold) {
+    auto store = Store::open(file());
+    ASSERT_TRUE(store.ok());
+    const History history = days_of_work(2);
+    ASSERT_TRUE(store->put(history).ok());
+    ASSERT_TRUE(store->roll_up(kStart + kDayMs).ok());
+    const auto between = [&](TimeMs begin, TimeMs end) {
+        History names;
+        const auto all = store->rows_between(begin, end, names);
+        EXPECT_TRUE(all.ok()) << (all ? "" : all.error().message);
+        cost::Micros bills = 0;
+        for (const cost::Bill& bill : all->bills) bills += bill.amount;
+        EXPECT_EQ(sum(*all), bills);
+        return sum(*all);
+    };
+    constexpr TimeMs kMinute = kHourMs / 60;
+    const auto cost = [](TimeMs time) {  // of two nodes
+        return static_cast<double>(2 * 1'234'567) * static_cast<double>(time) /
+               static_cast<double>(kHourMs);
+    };
+    for (const auto& [begin, end] : std::vector<std::pair<TimeMs, TimeMs>>{
+             {0, kHourMs},
+             {20 * kMinute, 50 * kMinute},                         // of one hour
+             {20 * kMinute, 5 * kHourMs},                          // begins in one
+             {2 * kHourMs, 5 * kHourMs + kMinute},                 // ends in one
+             {kDayMs - 90 * kMinute, kDayMs + 90 * kMinute},       // divided and not yet
+             {kDayMs + 3 * kMinute, kDayMs + 7 * kHourMs + 1}}) {  // not yet
+        EXPECT_NEAR(static_cast<double>(between(kStart + begin, kStart + end)), cost(end - begin),
+                    4)
+            << begin << " to " << end;
+    }
+    ASSERT_TRUE(store->retain(kStart + kDayMs, {.intervals = kDayMs / 2}).ok());
+    EXPECT_EQ(between(kStart + 30 * kMinute, kStart + 90 * kMinute),
+              between(kStart, kStart + 2 * kHourMs))
+        << "whole hours where their intervals are gone";
+}
+
 TEST_F(StoreTest, WhatComesLateIsDividedAgain) {
     auto store = Store::open(file());
     ASSERT_TRUE(store.ok());
@@ -212,17 +249,6 @@ TEST_F(StoreTest, NamesGoFromPostgresqlToo) {
     const auto database = open_postgres(server.address());
     ASSERT_TRUE(database.ok());
     expect_names_go(server.address(), **database);
-}
-
-TEST_F(StoreTest, ANewerVersionIsRefused) {
-    {
-        ASSERT_TRUE(Store::open(file()).ok());
-        auto database = open_sqlite(file());
-        ASSERT_TRUE((*database)->script("UPDATE cost_version SET value = 99").ok());
-    }
-    const auto store = Store::open(file());
-    ASSERT_FALSE(store.ok());
-    EXPECT_EQ(store.error().code, ErrorCode::kInvalidInput);
 }
 
 /// Writes an interval that grows, then another; dies at one of its writes.

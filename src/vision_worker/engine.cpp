@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "os/root.h"
 #include "vision_worker/memory_view.h"
@@ -17,6 +18,7 @@ constexpr std::size_t kMostBatch = 128;
 constexpr std::size_t kMostCpuBatch = 8;
 constexpr std::size_t kMostModelInput = std::size_t{64}
                                         << 20U;  // numbers of a picture and of a batch
+constexpr std::uint32_t kMostSide = 16'384;
 constexpr std::chrono::seconds kLongestPatience{3600};
 
 onnx::SessionOptions session_options(const Settings& settings, const vision::BatchChoice& choice) {
@@ -28,8 +30,31 @@ onnx::SessionOptions session_options(const Settings& settings, const vision::Bat
             .engine_cache = settings.engine_cache};
 }
 
+/// The size a model was exported for, "[HEIGHT, WIDTH]" as Ultralytics writes it into the metadata; nothing when it says none.
+std::optional<std::array<std::uint32_t, 2>> trained_size(const std::string& imgsz) {
+    if (!imgsz.starts_with('[') || !imgsz.ends_with(']')) return std::nullopt;
+    const auto parts = split_list(std::string_view(imgsz).substr(1, imgsz.size() - 2));
+    if (parts.size() != 2) return std::nullopt;
+    std::array<std::uint32_t, 2> size{};
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto side = parse_number<std::uint32_t>(parts[i]);
+        if (!side || *side == 0 || *side > kMostSide) return std::nullopt;
+        size.at(i) = *side;
+    }
+    return size;
+}
+
+/// Height and width where the model leaves them free.
+std::array<std::uint32_t, 2> free_size(const Settings& settings, Task task,
+                                       const std::string& imgsz) {
+    if (settings.side > 0) return {settings.side, settings.side};
+    if (const auto trained = trained_size(imgsz)) return *trained;
+    return task == Task::kClassify ? std::array{224U, 224U} : std::array{640U, 640U};
+}
+
 /// Four numbers: batch, three colours, height, width.
-Result<vision::InputForm> form_of(const onnx::Port& port, const Settings& settings, Task task) {
+Result<vision::InputForm> form_of(const onnx::Port& port, const Settings& settings, Task task,
+                                  const std::string& imgsz) {
     const auto wrong = [&](const std::string& why) {
         std::vector<std::string> axes;
         for (const std::int64_t axis : port.shape)
@@ -44,12 +69,10 @@ Result<vision::InputForm> form_of(const onnx::Port& port, const Settings& settin
     if (port.shape.size() != 4 || (port.shape[1] != 3 && port.shape[1] >= 0)) {
         return wrong("expected [batch, 3, height, width]");
     }
-    const std::uint32_t side = settings.side > 0         ? settings.side
-                               : task == Task::kClassify ? 224
-                                                         : 640;
+    const auto free = free_size(settings, task, imgsz);
     const auto axis = [&](std::size_t i) {
         return port.shape[i] < 0
-                   ? side
+                   ? free.at(i - 2)
                    : static_cast<std::uint32_t>(std::min<std::int64_t>(port.shape[i], 1 << 16));
     };
     vision::InputForm form{.width = axis(3), .height = axis(2)};
@@ -166,7 +189,7 @@ Result<Done> Engine::read_form() {
         const bool classify = told == "classify" || session_->outputs().front().shape.size() == 2;
         task_ = classify ? Task::kClassify : Task::kDetect;
     }
-    auto form = form_of(session_->inputs().front(), settings_, task_);
+    auto form = form_of(session_->inputs().front(), settings_, task_, session_->metadata("imgsz"));
     if (!form) return std::move(form).error();
     form_ = *form;
     const std::int64_t batch = session_->inputs().front().shape[0];

@@ -47,6 +47,40 @@ TEST_F(EngineMemory, ABatchThatDoesNotFitIsHalvedBeforeAnybodyAsks) {
     EXPECT_FLOAT_EQ((*answers)[9][4], 0.5F);
 }
 
+struct FreeSize {
+    std::string imgsz;
+    std::uint32_t side;
+    std::uint32_t height;
+    std::uint32_t width;
+};
+
+class EngineSize : public testing::TestWithParam<FreeSize> {};
+
+TEST_P(EngineSize, IsThatOfTheModelUnlessSaidOtherwise) {
+    Settings settings;
+    settings.providers = {onnx::Provider::kCpu};
+    settings.side = GetParam().side;
+    auto runtime = onnx::Runtime::load({ALIQUOT_SIM_DIR "/onnxruntime/libonnxruntime.so.1"});
+    ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+    const std::string model = onnx::write_model({.input = {-1, 3, -1, -1},
+                                                 .output = {-1, 1, 6},
+                                                 .answer = {1, 2, 3, 4, 0.5F, 0},
+                                                 .metadata = {{"imgsz", GetParam().imgsz}}});
+    os::ManualClock clock;
+    Metrics metrics;
+    const auto engine = Engine::make(*runtime, model, settings, metrics, clock);
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    EXPECT_EQ((*engine)->form().height, GetParam().height);
+    EXPECT_EQ((*engine)->form().width, GetParam().width);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, EngineSize,
+    testing::Values(FreeSize{"[320, 320]", 0, 320, 320}, FreeSize{"[96, 128]", 0, 96, 128},
+                    FreeSize{"[96, 128]", 64, 64, 64}, FreeSize{"", 0, 640, 640},
+                    FreeSize{"[0, 0]", 0, 640, 640}, FreeSize{"[320]", 0, 640, 640},
+                    FreeSize{"[999999, 8]", 0, 640, 640}, FreeSize{"320, 320", 0, 640, 640}));
+
 TEST_F(EngineMemory, AfterATimeItTriesALargerBatchAndWhoAskedIsAnsweredAllTheSame) {
     const auto made = engine(4, 16);
     ASSERT_TRUE(made.ok()) << made.error().message;

@@ -20,6 +20,8 @@ namespace {
 constexpr int kFindings = 1;
 constexpr int kUsage = 2;
 constexpr int kCouldNotRun = 3;
+constexpr std::chrono::hours kNobodyWaits{
+    24};  // for a picture of a folder, however slow the device
 constexpr std::size_t kMostModelBytes = std::size_t{2} << 30U;
 
 int fail(const Error& error) {
@@ -158,7 +160,7 @@ int run(const Settings& settings) {
                       {.threads = static_cast<unsigned>(std::max(cores, 1)),
                        .most_waiting = settings.most_waiting,
                        .batch_wait = settings.batch_wait,
-                       .timeout = settings.timeout,
+                       .timeout = serving ? settings.timeout : kNobodyWaits,
                        .run_limit = settings.run_limit,
                        .image_limits = settings.image_limits});
     if (serving) {

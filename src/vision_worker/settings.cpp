@@ -87,7 +87,7 @@ void add_model_options(command_line::Command& app, Settings& settings, Texts& te
         ->one_of({"auto", "box-rows", "channels", "final"});
     app.add_option("--side", settings.side,
                    "side of the input in pixels, where the model leaves it free",
-                   "PIXELS (640; classifier 224)")
+                   "PIXELS (imgsz of the model; 640; classifier 224)")
         ->range(0U, 4096U);
     app.add_option("--mean", texts.mean,
                    "taken off the colours (0 to 1): R,G,B; a classifier of torchvision wants "

@@ -29,7 +29,7 @@ struct Settings {
     vision::OutputLayout layout = vision::OutputLayout::kAuto;
     std::string labels;  // a file; empty: those that the model carries
     std::uint32_t side =
-        0;  // of the input, where the model leaves it free; 0: 640, of a classifier 224
+        0;  // of the input, where the model leaves it free; 0: its imgsz, else 640, of a classifier 224
     std::vector<double> mean;
     std::vector<double> deviation;
     vision::DetectionLimits limits;

@@ -105,6 +105,17 @@ class Behaviour(Case):
         self.assertEqual(lines[0]["detections"][0], CAT)
 
 
+    def test_no_picture_of_a_folder_is_too_late(self):
+        pictures = self.folder / "many"
+        pictures.mkdir()
+        for i in range(100):
+            (pictures / f"{i:03}.png").write_bytes(PICTURE)
+        done = subprocess.run([PROGRAM, "--model", self.model, "--provider", "cpu", "--onnxruntime", self.library, "--folder", pictures,
+                               "--timeout", "10ms", "--run-limit", "30s"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout[-500:])
+        self.assertEqual(done.stdout.count('"detections"'), 100)
+
+
 class ADeviceThatHangs(Case):
     def test_it_is_told_and_the_worker_ends_all_the_same(self):
         hangs = self.folder / "hangs"

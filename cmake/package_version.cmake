@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_PACKAGE_VERSION ${version})
 # libcurl is loaded at run time, so nobody sees that it is needed.
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "libaliquot-guard (= ${version}), libcurl4")
 set(CPACK_DEBIAN_ALIQUOT_PACKAGE_RECOMMENDS "libpq5")  # for costs in PostgreSQL
-set(CPACK_DEBIAN_ALIQUOT_PACKAGE_DEPENDS "aliquot-agent (= ${version}), libaliquot-guard (= ${version}), libcurl4")
+set(CPACK_DEBIAN_ALIQUOT_PACKAGE_DEPENDS "aliquot-agent (= ${version}), libaliquot-guard (= ${version}), libcurl4, tzdata")
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   message(NOTICE ${version})
 endif()

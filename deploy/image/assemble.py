@@ -23,6 +23,7 @@ import spdx  # noqa: E402
 # Libraries of a driver are opened by path and want these of us; since glibc 2.34 most of them are nearly empty.
 FOR_DRIVERS = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
+ZONES = "usr/share/zoneinfo"
 FOLDERS = ("dev", "proc", "run", "sys", "var/lib")
 PASSWD = b"root:x:0:0:root:/:/sbin/nologin\nnobody:x:65534:65534:nobody:/:/sbin/nologin\n"
 GROUP = b"root:x:0:\nnogroup:x:65534:\n"
@@ -52,6 +53,7 @@ def options(words):
                         help="a package whose headers are inside the programs")
     parser.add_argument("--library-folder", action="append", default=[], metavar="FOLDER", help="searched first")
     parser.add_argument("--certificates", default="/" + CERTIFICATES)
+    parser.add_argument("--zones", default="/" + ZONES, help="time zones, which schedules name")
     parser.add_argument("--most-megabytes", type=int, default=30)
     return parser.parse_args(words)
 
@@ -127,6 +129,22 @@ def distribution_text(version):
     return text.encode(), f"{value.get('ID', 'linux')}-{value.get('VERSION_ID', '')}".rstrip("-")
 
 
+def add_zones(tree, folder):
+    """Every time zone of the folder; a second name stays a link. Without what Debian keeps beside them (right, posix)."""
+    found = 0
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        name = path.relative_to(folder)
+        if name.parts[0] in ("right", "posix") or not path.is_file():
+            continue
+        if path.is_symlink() and path.resolve().is_relative_to(pathlib.Path(folder).resolve()):
+            tree.link(f"{ZONES}/{name}", os.path.relpath(path.resolve(), path.parent.resolve()))
+        elif (data := path.read_bytes()).startswith(b"TZif"):
+            tree.file(f"{ZONES}/{name}", data)
+            found += 1
+    if found == 0:
+        raise Refused(f"{folder}: no time zones; install tzdata or name another folder with --zones")
+
+
 def library_layer(given, facts, libraries, shipped):
     tree = layout.Tree()
     for name in FOLDERS:
@@ -140,6 +158,7 @@ def library_layer(given, facts, libraries, shipped):
     if not os.path.isfile(given.certificates):
         raise Refused(f"{given.certificates}: no such file; install ca-certificates or name another with --certificates")
     tree.file(CERTIFICATES, pathlib.Path(given.certificates).read_bytes())
+    add_zones(tree, given.zones)
     add_libraries(tree, libraries, facts, given.strip)
     for path, text in debian.licences(package.name for package in shipped).items():
         tree.file(path, text)
@@ -170,7 +189,8 @@ def assemble(given, when):
     except LookupError as problem:
         raise Refused(f"libraries are missing:\n{problem}\ninstall them, or name their folder with --library-folder") from problem
     owner = debian.owners([*libraries.values(), given.certificates])
-    shipped = debian.packages(set(owner.values()) | ({"ca-certificates"} if given.certificates == "/" + CERTIFICATES else set()))
+    data = {package for package, used in (("ca-certificates", given.certificates == "/" + CERTIFICATES), ("tzdata", given.zones == "/" + ZONES)) if used}
+    shipped = debian.packages(set(owner.values()) | data)
     archives = debian.owners(linked_archives(given.link_inputs))
     linked = debian.packages({*archives.values(), *given.source_package})
     unknown = [name for name, path in libraries.items() if path not in owner]

@@ -71,6 +71,12 @@ class Assemble(unittest.TestCase):
         cls.lazy = cls.folder / "lazy"
         compiled("-g", source, "-ldl", "-o", cls.lazy)
         (cls.folder / "certificates").write_text("certificates of the test\n")
+        zones = cls.folder / "zones"
+        for folder in ("Europe", "right/Europe"):
+            (zones / folder).mkdir(parents=True)
+            (zones / folder / "Berlin").write_bytes(b"TZif2 of the test")
+        (zones / "Germany").symlink_to("Europe/Berlin")
+        (zones / "zone.tab").write_text("DE Europe/Berlin\n")
 
     @classmethod
     def tearDownClass(cls):
@@ -83,7 +89,8 @@ class Assemble(unittest.TestCase):
         folder = ["--library-folder", self.folder if library_folder is None else library_folder]
         done = run(sys.executable, ASSEMBLE, "--file", f"usr/bin/demo={program or self.demo}", "--version", "1.2.3",
                    "--reference", "registry.test/demo:1.2.3", "--output", out / "image.tar", "--folder", out / "parts",
-                   "--licence", ROOT / "LICENSE", "--certificates", self.folder / "certificates", *folder, *more,
+                   "--licence", ROOT / "LICENSE", "--certificates", self.folder / "certificates",
+                   "--zones", self.folder / "zones", *folder, *more,
                    env={**os.environ, "SOURCE_DATE_EPOCH": "0", **(environment or {})})
         return done, out
 
@@ -161,6 +168,14 @@ class Assemble(unittest.TestCase):
         self.assertIn("libgreet.so.1: not found", done.stderr)
         self.assertIn(str(self.demo), done.stderr)
         self.assertEqual(list(out.iterdir()), [])
+
+    def test_schedules_find_their_time_zones(self):
+        zones = self.unpacked(self.made()) / "usr/share/zoneinfo"
+        self.assertEqual(sorted(path.relative_to(zones).as_posix() for path in zones.rglob("*")), ["Europe", "Europe/Berlin", "Germany"])
+        self.assertEqual((zones / "Germany").read_bytes(), b"TZif2 of the test")
+        done, _ = self.assemble("--zones", self.folder / "parts", name="without")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no time zones; install tzdata", done.stderr)
 
     def test_an_image_over_its_size_is_refused(self):
         done, out = self.assemble("--most-megabytes", "0")

@@ -252,6 +252,11 @@ class Commands(unittest.TestCase):
                 wrong += [words[:i] + [other] + words[i + 1:] for other in ("no-such-file.yaml", "machine")]
         return wrong[:20]
 
+    def test_no_gpu_is_not_the_usual_one(self):
+        code, out, err = run(["job", "template", "--gpu", "0", "--image", "trainer:1.4", "--", "true"], self.here)
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("'0' is not a number from 1 to 16", err)
+
     def test_wrong_words_are_one_clear_line(self):
         def check(name):
             for words in self.wrong_words(name):

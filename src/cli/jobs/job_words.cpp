@@ -76,7 +76,8 @@ void add_job_words(command_line::Command& command, JobWords& words) {
                        "NAME");
     command.add_option("--task-id", words.task, "Whose work it is: the same task twice is one job",
                        "ID");
-    command.add_option("--gpu", words.gpus, "Whole GPUs: 1, 2, 4 or 8; default 1", "N");
+    command.add_option("--gpu", words.gpus, "Whole GPUs: 1, 2, 4 or 8; default 1", "N")
+        ->range(1U, 16U);
     command.add_flag("--any-gpu-count", words.any_count, "Take any number of GPUs up to 16");
     command.add_option("--gpu-memory", words.gpu_memory, "A share of one GPU: 8Gi, 512Mi",
                        "AMOUNT");

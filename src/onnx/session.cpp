@@ -116,8 +116,8 @@ std::optional<Error> append(const Runtime& runtime, OrtSessionOptions* options,
     return std::nullopt;
 }
 
-/// One environment is for a GPU, where threads only wait, and one for the CPU, where they compute. Neither spins: that
-/// would burn the CPU limit of a container.
+/// For a GPU threads only wait, and for the CPU they compute. There they look for the next part of a run without sleep, and
+/// sleep between runs: waiting awake all the time would burn the CPU limit of a container.
 std::optional<Error> set_threads(const Runtime& runtime, OrtSessionOptions* options,
                                  const SessionOptions& wanted, Provider provider) {
     const Calls& calls = runtime.calls();
@@ -128,8 +128,13 @@ std::optional<Error> set_threads(const Runtime& runtime, OrtSessionOptions* opti
         return failed;
     if (auto failed = runtime.failure("memory pattern", calls.DisableMemPattern(options)))
         return failed;
-    for (const char* key : {"session.intra_op.allow_spinning", "session.inter_op.allow_spinning"}) {
-        if (auto failed = runtime.failure(key, calls.AddSessionConfigEntry(options, key, "0")))
+    const bool computes = provider == Provider::kCpu;
+    const std::array<std::pair<const char*, const char*>, 3> spinning{
+        {{"session.intra_op.allow_spinning", computes ? "1" : "0"},
+         {"session.inter_op.allow_spinning", "0"},
+         {"session.force_spinning_stop", "1"}}};
+    for (const auto& [key, value] : spinning) {
+        if (auto failed = runtime.failure(key, calls.AddSessionConfigEntry(options, key, value)))
             return failed;
     }
     return std::nullopt;

@@ -10,7 +10,7 @@ import unittest
 from share_world import GUARDED, UNGUARDED, Shared
 from worker import load
 
-PROGRAMS, LIBRARY = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
+PROGRAMS, LIBRARY = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 GIB_A_PICTURE = {"weights_mib": 256, "sample_mib": 1024, "sample_us": 500, "batch_us": 500}
 
 

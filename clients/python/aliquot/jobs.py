@@ -106,16 +106,25 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+def _own_socket() -> str:
+    """Of a server that this user starts: beside the session's other sockets, else, without a session, beside its journal."""
+    if os.geteuid() == 0:
+        return ""
+    place, home, session = os.environ.get("XDG_RUNTIME_DIR", ""), os.environ.get("HOME", ""), f"/run/user/{os.geteuid()}"
+    if not place and os.access(session, os.W_OK):
+        place = session
+    place = place or os.environ.get("XDG_STATE_HOME", "") or (f"{home}/.local/state" if home else "")
+    return f"{place}/aliquot/jobs.sock" if place else ""
+
+
 def usual_server() -> str:
     """Where `aliquot job` asks: ALIQUOT_JOBS, this user's own server, or root's."""
     named = os.environ.get("ALIQUOT_JOBS", "")
     if named:
         return named
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.geteuid() != 0 and runtime:
-        mine = f"{runtime}/aliquot/jobs.sock"
-        if os.path.exists(mine) or not os.path.exists(_ROOT_SOCKET):
-            return f"unix:{mine}"
+    mine = _own_socket()
+    if mine and (os.path.exists(mine) or not os.path.exists(_ROOT_SOCKET)):
+        return f"unix:{mine}"
     return f"unix:{_ROOT_SOCKET}"
 
 

@@ -3,6 +3,8 @@
 """The client, out of its wheel, against the real server. Arguments: the program aliquot."""
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -172,6 +174,38 @@ class ContainerTest(unittest.TestCase):
             for words in ("--env MODEL", "--memory 1073741824", "--cpus 1.500", f"--workdir {machine.path}"):
                 self.assertIn(f" {words} ", run)
             self.assertNotIn("resnet", run)  # a value that other users could read in the list of processes
+
+
+class NoSessionTest(unittest.TestCase):
+    """A user in a shell of `su`: no XDG_RUNTIME_DIR, and /run is root's."""
+
+    USER = 65534
+
+    def as_user(self, home, *words, **more):
+        return subprocess.run(words, env={"PATH": os.environ["PATH"], "HOME": home}, user=self.USER, group=self.USER,
+                              capture_output=True, text=True, timeout=60, check=False, **more)
+
+    def test_server_program_and_client_mean_the_same_place(self):
+        if os.geteuid() != 0 or os.path.exists("/run/aliquot/jobs.sock"):
+            self.skipTest("needs root, and no server of root's")
+        with tempfile.TemporaryDirectory() as home:
+            os.chmod(home, 0o777)
+            try:
+                self.as_user(home, PROGRAM, "version")
+            except PermissionError:
+                self.skipTest("another user cannot run the program where it was built")
+            socket = f"{home}/.local/state/aliquot/jobs.sock"
+            server = subprocess.Popen([PROGRAM, "serve", "--gpu", "a2", "--container", "none"], env={"PATH": os.environ["PATH"], "HOME": home},
+                                      user=self.USER, group=self.USER, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.addCleanup(server.communicate, timeout=30)
+            self.addCleanup(server.terminate)
+            self.assertIn(f"serving jobs at unix:{socket}", server.stdout.readline())
+            done = self.as_user(home, PROGRAM, "job", "list")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            client = "import sys; sys.path.insert(0, sys.argv[1]); import aliquot; print(aliquot.jobs.usual_server())"
+            shutil.copytree(HERE.parent / "aliquot", os.path.join(home, "client/aliquot"))
+            done = self.as_user(home, "/usr/bin/env", "python3", "-B", "-c", client, os.path.join(home, "client"))
+            self.assertEqual(done.stdout.strip(), f"unix:{socket}", done.stderr)
 
 
 class WorkloadTest(unittest.TestCase):

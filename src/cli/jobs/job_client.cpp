@@ -43,6 +43,19 @@ Error refused(const Answer& answer) {
     return {code_of(answer.status), std::move(message)};
 }
 
+/// Of a server that this user starts: beside the session's other sockets, else, without a session, beside its journal.
+std::string own_socket() {
+    if (::geteuid() == 0) return {};
+    std::string place = variable("XDG_RUNTIME_DIR");
+    if (const std::string session = "/run/user/" + std::to_string(::geteuid());
+        place.empty() && ::access(session.c_str(), W_OK) == 0) {
+        place = session;
+    }
+    if (place.empty()) place = variable("XDG_STATE_HOME");
+    if (place.empty() && !variable("HOME").empty()) place = variable("HOME") + "/.local/state";
+    return place.empty() ? std::string() : place + "/aliquot/jobs.sock";
+}
+
 }  // namespace
 
 std::string job_server_at(const std::string& named) {
@@ -53,10 +66,9 @@ std::string job_server_at(const std::string& named) {
 std::string usual_job_server() {
     if (const std::string named = variable("ALIQUOT_JOBS"); !named.empty())
         return job_server_at(named);
-    std::string mine = "unix:" + variable("XDG_RUNTIME_DIR") + "/aliquot/jobs.sock";
-    const bool has_own = ::geteuid() != 0 && !variable("XDG_RUNTIME_DIR").empty();
-    if (has_own && (::access(kRootSocket, F_OK) != 0 || ::access(mine.c_str() + 5, F_OK) == 0)) {
-        return mine;
+    const std::string mine = own_socket();
+    if (!mine.empty() && (::access(kRootSocket, F_OK) != 0 || ::access(mine.c_str(), F_OK) == 0)) {
+        return "unix:" + mine;
     }
     return std::string("unix:") + kRootSocket;
 }

@@ -309,7 +309,8 @@ void add_serve_command(command_line::Command& program, Context& context) {
         "DIR");
     command->add_option("--socket", words->socket,
                         "Where to listen; default unix:/run/aliquot/jobs.sock, or below "
-                        "XDG_RUNTIME_DIR; a socket that systemd hands over goes before it",
+                        "XDG_RUNTIME_DIR or ~/.local/state; a socket that systemd hands over goes "
+                        "before it",
                         "unix:PATH");
     command->add_option("--socket-mode", words->mode, "Who may connect, as a file mode", "MODE")
         ->capture_default_str();

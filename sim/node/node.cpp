@@ -165,9 +165,9 @@ Result<Node> Node::create(const fs::path& directory, const NodeOptions& options,
 
     std::error_code problem;
     if (fs::exists(directory / kStateFile, problem)) {
-        return Error{ErrorCode::kConflict,
-                     "there is a simulated node in " + directory.string() +
-                         " already: take it down first, or name another --state"};
+        return Error{ErrorCode::kConflict, "there is a simulated node in " + directory.string() +
+                                               " already: take it down (aliquot sim down --state " +
+                                               directory.string() + "), or name another --state"};
     }
     if (fs::exists(directory / kUnfinished, problem)) remove_traces(directory, false);
     if (const auto taken = first_taken_name(directory); !taken.empty()) {

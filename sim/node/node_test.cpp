@@ -113,6 +113,7 @@ TEST_F(NodeTest, IsNotMadeTwice) {
     const auto second = create({{.model = "t4"}});
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_NE(second.error().message.find("aliquot sim down --state "), std::string::npos);
     EXPECT_EQ(Node::open(directory_)->gpus()[0].model, "a2");
 }
 

@@ -15,13 +15,19 @@ void add(Amounts& sums, const Amounts& amounts) {
     for (const auto& [resource, amount] : amounts) sums[resource] += amount;
 }
 
+/// Requests, and limits where there are none.
+Amounts read_requests(const Value& node) {
+    Amounts made = read_amounts(at_path(node, {"resources", "requests"}));
+    made.merge(read_amounts(at_path(node, {"resources", "limits"})));
+    return made;
+}
+
 Container read_container(const Value& node, bool init) {
     Container made{.name = text_at(node, {"name"}),
                    .init = init,
                    .sidecar = init && text_at(node, {"restartPolicy"}) == "Always"};
-    made.requests = read_amounts(at_path(node, {"resources", "requests"}));
+    made.requests = read_requests(node);
     made.limits = read_amounts(at_path(node, {"resources", "limits"}));
-    made.requests.insert(made.limits.begin(), made.limits.end());
     return made;
 }
 
@@ -50,6 +56,13 @@ Amounts requests_of(const std::vector<Container>& containers) {
     return running;
 }
 
+Amounts Pod::requests() const {
+    Amounts sums = requests_of(containers);
+    for (const auto& [resource, amount] : pod_level) sums[resource] = amount;
+    add(sums, overhead);
+    return sums;
+}
+
 Pod read_pod(const Value& object) {
     Pod made;
     made.name_space = text_at(object, {"metadata", "namespace"});
@@ -61,6 +74,8 @@ Pod read_pod(const Value& object) {
     if (spec == nullptr) return made;
     made.where = read_node_selector(*spec);
     made.tolerations = read_tolerations(spec->find("tolerations"));
+    made.pod_level = read_requests(*spec);
+    made.overhead = read_amounts(at_path(*spec, {"overhead"}));
     for (const char* const list : {"initContainers", "containers"}) {
         for (const Value& one : items_at(spec, {list})) {
             made.containers.push_back(read_container(one, *list == 'i'));

@@ -37,9 +37,11 @@ struct Pod {
     NodeSelector where;
     std::vector<Toleration> tolerations;
     std::vector<Container> containers;  // init containers first
+    Amounts pod_level;  // spec.resources: what counts of the pod instead of its containers' sums
+    Amounts overhead;   // what its RuntimeClass adds
 
     [[nodiscard]] bool is_finished() const { return phase == "Succeeded" || phase == "Failed"; }
-    [[nodiscard]] Amounts requests() const { return requests_of(containers); }
+    [[nodiscard]] Amounts requests() const;
 };
 
 /// Of any document: what is missing or of another kind stays empty.

@@ -46,6 +46,26 @@ TEST(Pod, OfAnythingElseIsEmpty) {
     EXPECT_TRUE(read_pod(read.documents[0]).containers.empty());
 }
 
+TEST(Requests, OfThePodAsAWholeCountInsteadAndOfItsRuntimeClassBesides) {
+    const auto requests = [](const std::string& more) {
+        return read_pod(document::parse_yaml(
+                            "spec:\n  containers: [{name: main, resources: {requests: {cpu: 2, "
+                            "memory: 1Gi}, limits: {gpu: 1}}}]\n" +
+                            more)
+                            .documents[0])
+            .requests();
+    };
+    auto sums = requests("  overhead: {cpu: 250m}\n");
+    EXPECT_EQ(sums["cpu"], 2.25);
+    EXPECT_EQ(sums["gpu"], 1);
+    sums = requests("  resources: {requests: {cpu: 3}, limits: {cpu: 8, memory: 2Gi}}\n");
+    EXPECT_EQ(sums["cpu"], 3);
+    EXPECT_EQ(sums["memory"], 2.0 * 1024 * 1024 * 1024) << "a limit where there is no request";
+    EXPECT_EQ(sums["gpu"], 1) << "devices are of containers";
+    sums = requests("  resources: {requests: {cpu: 3}}\n  overhead: {cpu: 1}\n");
+    EXPECT_EQ(sums["cpu"], 4);
+}
+
 TEST(Requests, OfASidecarCountBesideTheContainers) {
     const auto gpus = [](std::vector<Container> containers) {
         return requests_of(containers)["gpu"];

@@ -51,10 +51,29 @@ void BindingReviews::note(const kube_client::ObjectKey& key,
         if (pod) log::debug("placement.awaits_binding", {{"pod", read->full_name()}});
     }
     one.pod = std::move(pod);
+    if (awaited_ > 0) noted_.notify_all();
 }
 
 BindingReviews::Known BindingReviews::find(const BindingQuestion& question) const {
     const std::scoped_lock lock(mutex_);
+    return find_locked(question);
+}
+
+/// A pod that the watch may tell of in this moment.
+BindingReviews::Known BindingReviews::await(const BindingQuestion& question) {
+    std::unique_lock lock(mutex_);
+    Known known = find_locked(question);
+    if (known.is_known || awaited_ >= kMostAwaited) return known;
+    ++awaited_;
+    (void)noted_.wait_for(lock, kNewsPatience, [&] {
+        known = find_locked(question);
+        return known.is_known;
+    });
+    --awaited_;
+    return known;
+}
+
+BindingReviews::Known BindingReviews::find_locked(const BindingQuestion& question) const {
     const auto found = pending_.find({question.name_space, question.name});
     // Without the uid anybody who reaches us could book for a pod whose name is guessed.
     if (found == pending_.end() || found->second.uid != question.uid) return {};
@@ -76,10 +95,12 @@ admission::Review BindingReviews::review(std::string_view body) {
 
 BindingAnswer BindingReviews::answer(const BindingQuestion& question) {
     if (question.dry_run) return counted(Outcome::kDryRun);
-    const Known known = find(question);
+    Known known = find(question);
     if (known.is_known && known.pod == nullptr) return counted(Outcome::kNoGpu);
     if (!world_.may_answer()) return counted(Outcome::kNotLeading);
+    if (!known.is_known) known = await(question);
     if (!known.is_known) return counted(Outcome::kUnknown);
+    if (known.pod == nullptr) return counted(Outcome::kNoGpu);
     auto given = seat(question, *known.pod);
     if (!given) return counted(Outcome::kBusy);
     switch (given->kind) {

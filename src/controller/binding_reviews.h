@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,6 +41,10 @@ public:
     static constexpr unsigned kMostDenials = 3;
     static constexpr std::size_t kMostDeniedNodes = 64;  // of one pod
     static constexpr std::size_t kMostPending = 50'000;
+    /// kube-scheduler may bind a pod before the watch has told us of it: so long it is waited for, by so many reviews at
+    /// once; others are allowed as they are, and find threads that answer them.
+    static constexpr std::chrono::milliseconds kNewsPatience{150};
+    static constexpr unsigned kMostAwaited = 2;
     /// How long a pod that was given GPUs may not be seen bound.
     static constexpr std::chrono::seconds kSeatHolds{30};
 
@@ -88,6 +93,8 @@ private:
         std::shared_ptr<const scheduling::GpuPod> pod;
     };
     [[nodiscard]] Known find(const admission::BindingQuestion& question) const;
+    [[nodiscard]] Known find_locked(const admission::BindingQuestion& question) const;
+    [[nodiscard]] Known await(const admission::BindingQuestion& question);
     admission::BindingAnswer answer(const admission::BindingQuestion& question);
     std::optional<scheduling::Seat> seat(const admission::BindingQuestion& question,
                                          const scheduling::GpuPod& pod);
@@ -102,7 +109,9 @@ private:
     metrics::Histogram took_;
 
     mutable std::mutex mutex_;
+    std::condition_variable noted_;
     std::map<kube_client::ObjectKey, Pending> pending_;  // guarded by mutex_, as what follows
+    unsigned awaited_ = 0;
     struct Since {
         kube_client::ObjectKey key;
         Steady::time_point at;

@@ -17,6 +17,7 @@ using std::chrono::seconds;
 
 constexpr char kFieldManager[] = "aliquot-controller";
 constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
+constexpr std::size_t kMostAtOnce = 8;      // PATCHes
 constexpr milliseconds kAfterFailure{500};  // before the same pod is tried again
 constexpr seconds kUntilTold{5};            // how long a pod waits before its events say why
 constexpr seconds kBetweenNotes{60};
@@ -38,42 +39,79 @@ std::map<std::string, std::string> PlacementWork::hostnames(const Decision& deci
     return names;
 }
 
-/// True: it is no longer in `waiting_`. False: it stays gated, and is not tried again at once.
-bool PlacementWork::release(Waiting& waiting, const Decision& decision,
-                            const std::stop_token& stop) {
+/// Empty: the pod has changed, and is looked at again later.
+std::optional<PlacementWork::Release> PlacementWork::release_of(Waiting& waiting,
+                                                                const Decision& decision) {
     const kube_client::ObjectKey key{waiting.pod.name_space, waiting.pod.name};
+    waiting.not_before = Steady::now() + kAfterFailure;  // unless it goes
     const auto object = pods_.store().find(key);
-    const auto later = [&] {
-        waiting.not_before = Steady::now() + kAfterFailure;
-        return false;
-    };
-    if (object == nullptr || object->uid != waiting.pod.uid) return later();
+    if (object == nullptr || object->uid != waiting.pod.uid) return std::nullopt;
     const scheduling::Plan plan{
         .generation = ++generation_, .asked = waiting.pod.devices, .targets = decision.targets};
     const auto patch = scheduling::release_patch(object->json, plan, hostnames(decision));
+    if (!patch) return std::nullopt;
+    return Release{
+        .waiting = &waiting, .decision = decision, .key = key, .patch = *patch, .failure = {}};
+}
+
+/// From any thread; of PlacementWork nothing else is touched.
+void PlacementWork::send(Release& one, const std::stop_token& stop) const {
     const auto call = world_.elector.call(stop);
-    if (!patch || !call) return later();
-    const auto done = world_.api.patch(kube_client::resources::pods(), key, *patch,
+    if (!call) return;
+    const auto done = world_.api.patch(kube_client::resources::pods(), one.key, one.patch,
                                        {.kind = kube_client::PatchKind::kJson,
                                         .write = {.field_manager = kFieldManager, .call = *call}});
-    if (!done) {
+    one.is_done = static_cast<bool>(done);
+    if (!done) one.failure = done.failure().message;
+}
+
+/// True: it is no longer in `waiting_`. False: it stays gated, and is not tried again at once.
+bool PlacementWork::finish(const Release& one) {
+    Waiting& waiting = *one.waiting;
+    if (!one.is_done) {
+        waiting.not_before = Steady::now() + kAfterFailure;
+        if (one.failure.empty()) return false;
         counters_.add_failure();
         log::warning("placement.not_released",
-                     {{"pod", waiting.pod.full_name()}, {"reason", done.failure().message}});
-        return later();
+                     {{"pod", waiting.pod.full_name()}, {"reason", one.failure}});
+        return false;
     }
-    counters_.add_release(decision.kind, Steady::now() - waiting.seen);
-    log::info("placement.released",
-              {{"pod", waiting.pod.full_name()},
-               {"how", release_reason(decision.kind)},
-               {"node", decision.targets.empty() ? "" : decision.targets.front().node},
-               {"nodes", decision.targets.size()}});
+    const auto& targets = one.decision.targets;
+    counters_.add_release(one.decision.kind, Steady::now() - waiting.seen);
+    log::info("placement.released", {{"pod", waiting.pod.full_name()},
+                                     {"how", release_reason(one.decision.kind)},
+                                     {"node", targets.empty() ? "" : targets.front().node},
+                                     {"nodes", targets.size()}});
     const std::string uid = waiting.pod.uid;
-    tell_moved(waiting.pod, decision);
+    tell_moved(waiting.pod, one.decision);
     gangs_.let_go(uid);
     waiting_.erase(uid);
     let_go_[uid] = Steady::now();
     return true;
+}
+
+bool PlacementWork::release(Waiting& waiting, const Decision& decision,
+                            const std::stop_token& stop) {
+    auto one = release_of(waiting, decision);
+    if (!one) return false;
+    send(*one, stop);
+    return finish(*one);
+}
+
+/// All at once: what a PATCH takes is waiting.
+void PlacementWork::send_releases(const std::stop_token& stop) {
+    if (releases_.empty()) return;
+    {
+        std::vector<std::jthread> others;
+        for (std::size_t i = 1; i < releases_.size(); ++i)
+            others.emplace_back([this, &stop, i] { send(releases_[i], stop); });
+        send(releases_.front(), stop);
+    }
+    for (const Release& one : releases_) {
+        const std::string uid = one.waiting->pod.uid;
+        if (!finish(one)) books_->forget(uid);
+    }
+    releases_.clear();
 }
 
 /// A pod that came in place of one that was moved, where it was meant to be.
@@ -226,7 +264,11 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
             options_.release_after.count() > 0 && now - waiting.seen >= options_.release_after;
         if (!is_long) return;
     }
-    if (!release(waiting, decision, stop)) books_->forget(uid);
+    if (auto one = release_of(waiting, decision))
+        releases_.push_back(*std::move(one));
+    else
+        books_->forget(uid);
+    if (releases_.size() >= kMostAtOnce) send_releases(stop);
 }
 
 /// False: they have no place now.
@@ -312,8 +354,11 @@ void PlacementWork::place(const std::stop_token& stop) {
     for (const Queued& one : queue) {
         if (stop.stop_requested() || !world_.elector.leads()) break;
         if (one.alone != nullptr) place_alone(*one.alone, failed, stop);
-        if (one.turn != nullptr) place_gang(*one.turn, stop);
+        if (one.turn == nullptr) continue;
+        send_releases(stop);
+        place_gang(*one.turn, stop);
     }
+    send_releases(stop);
     if (world_.elector.leads()) undo_half_placed(turns, stop);
     gauge_gangs(turns);
 }
@@ -341,17 +386,6 @@ void PlacementWork::tend_released(const std::stop_token& stop) {
     const auto tended = released_.tend(stop);
     for (unsigned i = 0; i < tended.remade; ++i) counters_.add_remade();
     for (const std::string& uid : tended.stuck) books_->forget(uid);
-}
-
-void PlacementWork::gauge() {
-    std::chrono::seconds oldest{0};
-    const auto now = world_.now();
-    for (const auto& [uid, waiting] : waiting_) {
-        const auto created = parse_rfc3339(waiting.pod.created);
-        if (created) oldest = std::max(oldest, std::chrono::floor<seconds>(now - *created));
-    }
-    counters_.set_gated(waiting_.size(), oldest);
-    counters_.set_overbooked(books_->overbooked());
 }
 
 }  // namespace aliquot::controller

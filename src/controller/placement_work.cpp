@@ -171,4 +171,15 @@ void PlacementWork::run(const std::stop_token& stop) {
     }
 }
 
+void PlacementWork::gauge() {
+    std::chrono::seconds oldest{0};
+    const auto now = world_.now();
+    for (const auto& [uid, waiting] : waiting_) {
+        const auto created = parse_rfc3339(waiting.pod.created);
+        if (created) oldest = std::max(oldest, std::chrono::floor<seconds>(now - *created));
+    }
+    counters_.set_gated(waiting_.size(), oldest);
+    counters_.set_overbooked(books_->overbooked());
+}
+
 }  // namespace aliquot::controller

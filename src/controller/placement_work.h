@@ -107,6 +107,15 @@ private:
         std::string why;                // it waits; as last told
         std::optional<Steady::time_point> told;
     };
+    /// What is written to let a pod go, and what came of it.
+    struct Release {
+        Waiting* waiting = nullptr;
+        scheduling::Decision decision;
+        kube_client::ObjectKey key;
+        std::string patch;
+        bool is_done = false;
+        std::string failure;
+    };
     /// A place in the queue: of a pod that goes alone, or of a gang.
     struct Queued {
         const GpuPod* rank = nullptr;
@@ -142,7 +151,11 @@ private:
     void undo_half_placed(const std::vector<GangTurn>& turns, const std::stop_token& stop);
     void keep_nodes(const std::vector<Queued>& queue);
     std::string keep_for(const Queued& one);
+    std::optional<Release> release_of(Waiting& waiting, const Decision& decision);
+    void send(Release& one, const std::stop_token& stop) const;
+    bool finish(const Release& one);
     bool release(Waiting& waiting, const Decision& decision, const std::stop_token& stop);
+    void send_releases(const std::stop_token& stop);
     void tell_moved(const GpuPod& pod, const Decision& decision);
     void say_why(Waiting& waiting, const std::string& why);
     void say_why(const GangTurn& turn, const std::string& why);
@@ -179,6 +192,7 @@ private:
     std::map<std::string, scheduling::ServedNode> served_nodes_;
     std::map<kube_client::ObjectKey, std::string> uids_;
     std::map<std::string, Waiting> waiting_;            // by uid
+    std::vector<Release> releases_;                     // of pods that have a place in the books
     std::map<std::string, Steady::time_point> let_go_;  // by uid, until the watch shows it
     std::optional<bool> told_to_lead_;  // what the label of this pod says; empty: not known
     Steady::time_point tell_not_before_;

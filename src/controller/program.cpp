@@ -18,6 +18,11 @@ int fail(const Error& error) {
     return error.code == ErrorCode::kInvalidInput ? kExitUsage : kCouldNotRun;
 }
 
+/// A stock kube-scheduler binds 50 pods a second, and before each of them is a PATCH of ours: with its leases, Events and
+/// claims that is more than a client's usual limit.
+constexpr unsigned kBurst = 400;
+constexpr double kPerSecond = 200;
+
 /// Blocks the signals that end us, for all threads from now on.
 sigset_t block_signals() {
     sigset_t ending;
@@ -37,6 +42,8 @@ int run(const Options& options) {
     auto connection = kube_client::connect({.kubeconfig = options.kubeconfig,
                                             .context = options.context,
                                             .user_agent = "aliquot-controller/" ALIQUOT_VERSION,
+                                            .burst = kBurst,
+                                            .per_second = kPerSecond,
                                             .limits = kube_client::kControllerLimits});
     if (!connection) return fail(std::move(connection).error().during("API server"));
     auto controller = Controller::start(options, {.api = *connection->api});

@@ -12,6 +12,16 @@
 
 namespace aliquot::gpu {
 
+/// What a GPU instance has of the GPU's engines.
+struct MigEngines {
+    unsigned copy = 0;
+    unsigned decoders = 0;
+    unsigned encoders = 0;
+    unsigned jpeg = 0;
+    unsigned optical_flow = 0;
+    friend bool operator==(const MigEngines&, const MigEngines&) = default;
+};
+
 /// One way to cut a GPU instance out of a GPU, as its driver tells.
 struct MigProfile {
     unsigned id = 0;      // what create takes; `nvidia-smi mig -cgi`
@@ -21,6 +31,7 @@ struct MigProfile {
     std::uint64_t memory_mib = 0;
     unsigned multiprocessors = 0;
     std::vector<MigPlacement> placements;  // all possible, by start
+    std::optional<MigEngines> engines{};   // empty: not told
     friend bool operator==(const MigProfile&, const MigProfile&) = default;
 };
 

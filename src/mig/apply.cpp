@@ -26,6 +26,7 @@ public:
 
     /// Remembers what is desired; nothing has to change for it.
     Result<Done> keep() {
+        if (!journal_.remember) return Done{};
         return converger_.step("remember the layout", [this] { return keep_last_applied(); });
     }
 
@@ -216,7 +217,7 @@ Result<ApplyReport> apply(gpu::Partitioner& gpus, const StateDirectory& state,
         if (!earlier) return std::move(earlier).error();
         report.recovered = std::move(*earlier);
     }
-    Journal journal;
+    Journal journal{.remember = options.remember};
     bool refused = false;
     bool changes = false;
     for (const GpuSpec& spec : specs) {
@@ -288,7 +289,9 @@ Result<ApplyReport> restore(gpu::Partitioner& gpus, const StateDirectory& state,
             line.state = State::kGone;
             line.message = now.error().message;
         } else if (const Partitioning cut = partitioning_of(*now); cut != entry.cut) {
-            const bool bare = cut.instances.empty() && entry.cut.enabled;
+            // Whoever holds the whole GPU has it with MIG off.
+            const bool held = options.held.contains(entry.gpu.text);
+            const bool bare = cut.instances.empty() && entry.cut.enabled && !held;
             line.state = bare ? State::kPlanned : State::kLeft;
             if (!bare) line.message = "is cut in another way than was applied last";
             if (bare) journal.gpus.push_back({entry.gpu, entry.index, cut, entry.cut});

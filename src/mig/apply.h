@@ -25,6 +25,8 @@ struct GpuSpec {
     unsigned index = 0;  // the driver's, for messages
     bool enabled = true;
     LayoutSpec spec;  // empty unless enabled
+    /// The instances that shall be there, each at its place; instead of `spec`.
+    std::optional<std::vector<Instance>> exact;
     /// For drivers that list no profiles while MIG is off.
     std::optional<Geometry> known_geometry;
 };
@@ -37,6 +39,7 @@ struct ApplyOptions {
     bool leave_busy = false;     // PlanOptions::leave_busy
     bool allow_reset = true;     // else a change that needs a reset is refused or rolled back
     std::set<std::string> held;  // uuids of GPUs and MIG devices that pods hold: they are busy
+    bool remember = true;        // what is reached is what restore() brings back
     /// What is being done to which GPU; called from the same thread.
     std::function<void(unsigned index, std::string_view what)> progress;
     /// Called before and after every change of a GPU or of the state directory, with its name.

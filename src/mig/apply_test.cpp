@@ -52,6 +52,54 @@ protected:
     ApplyOptions options_;
 };
 
+TEST_F(Apply, PutsInstancesAtTheirPlacesAndNeedNotRememberThem) {
+    gpus_.cut(0, "1g.5gb@0,2g.10gb@2:busy,1g.5gb@6");
+    const auto exact = [&](std::string_view instances) {
+        GpuSpec one = spec(0, "none");
+        one.exact = *parse_instances(instances, gpus_.geometry());
+        return one;
+    };
+    options_.remember = false;
+    EXPECT_TRUE(run({exact("1g.5gb@1,2g.10gb@2:busy,3g.20gb@4")}).reached);
+    EXPECT_EQ(gpus_.text(0), "1g.5gb@1,2g.10gb@2:busy,3g.20gb@4");
+    EXPECT_TRUE(state_.read_last_applied()->gpus.empty());
+    const ApplyReport refused = run({exact("3g.20gb@4")});
+    EXPECT_FALSE(refused.reached);
+    EXPECT_EQ(refused.problem, "GPU 0: 2g.10gb@2 is busy and would have to go");
+    const ApplyReport same = run({exact("1g.5gb@1,2g.10gb@2:busy,3g.20gb@4")});
+    EXPECT_EQ(same.gpus.at(0).state, State::kUnchanged);
+    EXPECT_FALSE(unfinished());
+}
+
+// Whoever finishes it later remembers as little.
+TEST_F(Apply, RemembersNothingOfAChangeThatWasCutOffEither) {
+    gpus_.cut(0, "none");
+    options_.remember = false;
+    options_.checkpoint = [](std::string_view step) {
+        if (step == "after write the journal") throw std::runtime_error("killed");
+    };
+    EXPECT_THROW((void)apply(gpus_, state_, {spec(0, "3g.20gb")}, options_, clock_),
+                 std::runtime_error);
+    options_ = {};
+    ASSERT_TRUE(recover(gpus_, state_, options_, clock_));
+    EXPECT_EQ(gpus_.text(0), "3g.20gb@4");
+    EXPECT_TRUE(state_.read_last_applied()->gpus.empty());
+}
+
+TEST_F(Apply, RestoresNoGpuThatAPodHoldsWhole) {
+    gpus_.cut(0, "none");
+    (void)run({spec(0, "3g.20gb*2")});
+    gpus_.cut(0, "off");
+    options_.held = {"GPU-0"};
+    const auto report = restore(gpus_, state_, options_, clock_);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->gpus.at(0).state, State::kLeft);
+    EXPECT_EQ(gpus_.text(0), "off");
+    options_.held.clear();
+    ASSERT_TRUE(restore(gpus_, state_, options_, clock_));
+    EXPECT_EQ(gpus_.text(0), "3g.20gb@0,3g.20gb@4");
+}
+
 TEST_F(Apply, CutsAGpuAndRemembersIt) {
     gpus_.cut(0, "none");
     const ApplyReport report = run({spec(0, "1g.5gb*7")});

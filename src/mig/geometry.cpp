@@ -115,6 +115,7 @@ Result<Geometry> geometry_of(const gpu::Partitions& partitions) {
                         .most = told.most,
                         .memory_mib = told.memory_mib,
                         .multiprocessors = told.multiprocessors,
+                        .engines = told.engines,
                         .plain = is_plain(told.name)};
         for (const gpu::MigPlacement& placement : told.placements) {
             if (placement.size == profile.size) profile.starts.push_back(placement.start);

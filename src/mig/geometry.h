@@ -21,9 +21,10 @@ struct Profile {
     unsigned size = 0;           // memory slices
     unsigned most = 0;           // instances of it on one GPU
     std::uint64_t memory_mib = 0;
-    unsigned multiprocessors = 0;  // 0: not known
-    std::vector<unsigned> starts;  // allowed first memory slices, ascending
-    bool plain = true;             // no attribute (+me, +gfx, -me)
+    unsigned multiprocessors = 0;              // 0: not known
+    std::vector<unsigned> starts;              // allowed first memory slices, ascending
+    std::optional<gpu::MigEngines> engines{};  // empty: not known
+    bool plain = true;                         // no attribute (+me, +gfx, -me)
 };
 
 /// What can be cut out of one GPU, and where.

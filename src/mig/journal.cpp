@@ -129,6 +129,7 @@ std::string to_json(const Journal& journal) {
     const bool forward = journal.direction == Journal::Direction::kForward;
     Value body = make_mapping({{"direction", forward ? "forward" : "back"},
                                {"reason", journal.reason},
+                               {"remember", journal.remember},
                                {"gpus", std::move(gpus)}});
     return sealed(kJournalFormat, std::move(body));
 }
@@ -151,6 +152,9 @@ Result<Journal> parse_journal(std::string_view text) {
     const bool forward = direction == "forward";
     journal.direction = forward ? Journal::Direction::kForward : Journal::Direction::kBack;
     journal.reason = reader.text(*body, "reason");
+    if (const Value* const remember = body->find("remember")) {  // older versions wrote none
+        journal.remember = remember->scalar != "false";
+    }
     for (const Value& item : reader.items(*body, "gpus")) {
         JournalEntry entry{.gpu = {reader.text(item, "gpu")},
                            .index = reader.number(reader.child(item, "index"))};

@@ -34,7 +34,8 @@ struct JournalEntry {
 struct Journal {
     enum class Direction : std::uint8_t { kForward, kBack };
     Direction direction = Direction::kForward;
-    std::string reason;  // why it goes back; empty while it goes forward
+    std::string reason;    // why it goes back; empty while it goes forward
+    bool remember = true;  // ApplyOptions::remember
     std::vector<JournalEntry> gpus;
     friend bool operator==(const Journal&, const Journal&) = default;
 };

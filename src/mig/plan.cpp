@@ -11,7 +11,7 @@
 namespace aliquot::mig {
 namespace {
 
-Error malformed(std::string_view item, const std::string& problem) {
+Error bad_instance(std::string_view item, const std::string& problem) {
     return {ErrorCode::kInvalidInput,
             "instance '" + std::string(item.substr(0, 64)) + "': " + problem};
 }
@@ -28,25 +28,25 @@ Result<Instance> parse_instance(std::string_view item, const Geometry& geometry)
     if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
         const std::string_view state = rest.substr(colon + 1);
         if (state != "busy" && state != "idle") {
-            return malformed(item, "expected ':busy' or ':idle' after the start");
+            return bad_instance(item, "expected ':busy' or ':idle' after the start");
         }
         instance.busy = state == "busy";
         rest = rest.substr(0, colon);
     }
     const auto at = rest.find('@');
-    if (at == std::string_view::npos) return malformed(item, "expected PROFILE@START");
+    if (at == std::string_view::npos) return bad_instance(item, "expected PROFILE@START");
     const auto start = parse_number<unsigned>(rest.substr(at + 1));
-    if (!start) return malformed(item, "expected a memory slice such as 4 after '@'");
+    if (!start) return bad_instance(item, "expected a memory slice such as 4 after '@'");
     instance.start = *start;
     auto name = gpu::parse_mig_profile(rest.substr(0, at));
     if (!name) return std::move(name).error();
     const unsigned part = name->compute_slices;
     name->compute_slices = name->gpu_slices;
     const auto found = geometry.find(gpu::to_text(*name));
-    if (!found) return malformed(item, "this GPU has no such profile");
+    if (!found) return bad_instance(item, "this GPU has no such profile");
     const Profile& profile = geometry.profiles[*found];
     if (std::ranges::find(profile.starts, instance.start) == profile.starts.end()) {
-        return malformed(item, profile.name + " may start at " + starts_text(profile));
+        return bad_instance(item, profile.name + " may start at " + starts_text(profile));
     }
     instance.profile = profile.name;
     instance.size = profile.size;
@@ -122,7 +122,7 @@ Result<std::vector<Instance>> parse_instances(std::string_view text, const Geome
         if (!instance) return std::move(instance).error();
         const Slot slot{*geometry.find(instance->profile), instance->start};
         if (!taken.fits(geometry, slot)) {
-            return malformed(item, "does not fit beside the instances before it");
+            return bad_instance(item, "does not fit beside the instances before it");
         }
         taken.put(geometry, slot);
         instances.push_back(std::move(*instance));

@@ -37,6 +37,36 @@ std::optional<Refusal> mode_refusal(const gpu::Partitions& now, const gpu::Uuid&
     return std::nullopt;
 }
 
+/// Instances that stay or come, each at its place; all else goes.
+void plan_exact(Survey& survey, const std::vector<Instance>& there,
+                const std::vector<Instance>& wanted) {
+    const auto same = [](const Instance& a, const Instance& b) {
+        return a.profile == b.profile && a.start == b.start && a.size == b.size;
+    };
+    const auto lacks = [&](const std::vector<Instance>& list, const Instance& one) {
+        return std::ranges::none_of(list, [&](const Instance& other) { return same(one, other); });
+    };
+    for (const Instance& instance : there) {
+        if (!lacks(wanted, instance)) continue;
+        if (instance.busy) {
+            survey.report.refusal =
+                refused(instance.profile + '@' + std::to_string(instance.start) +
+                            " is busy and would have to go",
+                        {instance});
+            return;
+        }
+        survey.report.steps.push_back({Step::Action::kDestroy, instance});
+    }
+    for (const Instance& instance : wanted) {
+        if (lacks(there, instance)) {
+            survey.report.steps.push_back({Step::Action::kCreate, instance});
+        }
+    }
+    survey.report.layout = wanted;
+    survey.entry.wanted.instances = wanted;
+    for (Instance& instance : survey.entry.wanted.instances) instance.busy = false;
+}
+
 void plan_instances(Survey& survey, const Geometry& geometry, const std::vector<Instance>& there,
                     const GpuSpec& spec, const ApplyOptions& options) {
     auto answer = plan(geometry, there, spec.spec, {.leave_busy = options.leave_busy});
@@ -73,13 +103,17 @@ Result<Survey> survey(gpu::Partitioner& gpus, const GpuSpec& spec, const ApplyOp
     if (spec.enabled && !survey.report.refusal) {
         auto geometry = geometry_of(*now);
         if (!geometry && spec.known_geometry) geometry = *spec.known_geometry;
-        if (!geometry && spec.spec.empty()) geometry = Geometry{};
+        if (!geometry && spec.spec.empty() && !spec.exact) geometry = Geometry{};
         if (!geometry) {
             return Error{ErrorCode::kUnsupported,
                          "the driver lists the profiles of this GPU only while MIG is on, and no "
                          "table knows them: apply the layout 'none' first"};
         }
-        plan_instances(survey, *geometry, there, spec, options);
+        if (spec.exact) {
+            plan_exact(survey, there, *spec.exact);
+        } else {
+            plan_instances(survey, *geometry, there, spec, options);
+        }
     } else if (!survey.report.refusal) {
         for (const Instance& instance : there) {
             survey.report.steps.push_back({Step::Action::kDestroy, instance});

@@ -79,7 +79,17 @@ struct ProfileInfo {
     unsigned multiprocessors = 0;
     std::uint64_t memory_mib = 0;
     std::string name;  // "1g.10gb+me"; empty: the driver has no names
+    gpu::MigEngines engines{};
 };
+
+template <class Told>
+gpu::MigEngines engines_of(const Told& info) {
+    return {.copy = info.copyEngineCount,
+            .decoders = info.decoderCount,
+            .encoders = info.encoderCount,
+            .jpeg = info.jpegCount,
+            .optical_flow = info.ofaCount};
+}
 
 std::string profile_of(std::string_view text) {
     const auto word = text.rfind(' ');  // "MIG 1g.10gb"
@@ -102,7 +112,8 @@ Answer<ProfileInfo> ask(const Library& library, nvmlDevice_t device, unsigned ki
                             info.instanceCount,
                             info.multiprocessorCount,
                             info.memorySizeMB,
-                            profile_of(info.name)};
+                            profile_of(info.name),
+                            engines_of(info)};
             return answer;
         }
     }
@@ -110,7 +121,7 @@ Answer<ProfileInfo> ask(const Library& library, nvmlDevice_t device, unsigned ki
     answer.code = nvml.nvmlDeviceGetGpuInstanceProfileInfo(device, kind, &info);
     answer.value = {
         info.id, info.sliceCount, info.instanceCount, info.multiprocessorCount, info.memorySizeMB,
-        {}};
+        {},      engines_of(info)};
     return answer;
 }
 
@@ -121,7 +132,8 @@ gpu::MigProfile make(const ProfileGround& ground, unsigned kind, const ProfileIn
                             .most = info.most,
                             .memory_mib = info.memory_mib,
                             .multiprocessors = info.multiprocessors,
-                            .placements = {}};
+                            .placements = {},
+                            .engines = info.engines};
     auto suffix = suffix_of_kind(kind);
     if (const KnownProfile* const known = known_better(ground, info.id)) {
         profile.slices = known->slices;

@@ -6,6 +6,7 @@
 #include "agent/free_space.h"
 #include "agent/node_labels.h"
 #include "agent/paths.h"
+#include "agent/toolkit.h"
 #include "base/log.h"
 #include "labels/sysfs.h"
 
@@ -45,7 +46,8 @@ void NodeLoop::run() {
         look_at_free_space();
         tell_configuration();
         const bool switched = parts_.claims.look();
-        if (!seen_.value || (!news && !reloaded_ && !switched && !again_)) continue;
+        const bool changed = look_at_toolkit() || switched;
+        if (!seen_.value || (!news && !reloaded_ && !changed && !again_)) continue;
         mps_version_ = parts_.mps.version();
         // A driver that came late: what was seen before its GPUs were cut must not be offered. An
         // unfinished change is none to be brought to its end while we are at it ourselves.
@@ -81,6 +83,15 @@ void NodeLoop::reload_configuration() {
     if (!reloaded_ || wanted == driver_root_) return;
     driver_root_ = wanted;
     log::warning("config.needs_restart", {{"for", "nvidiaDriverRoot"}});
+}
+
+bool NodeLoop::look_at_toolkit() {
+    const auto now =
+        toolkit_condition(parts_.root, parts_.configuration.settings(), serves_claims());
+    const bool same =
+        now.has_value() == toolkit_.has_value() && (!now || now->reason == toolkit_->reason);
+    toolkit_ = now;
+    return !same;
 }
 
 void NodeLoop::look_at_free_space() {
@@ -184,7 +195,8 @@ void NodeLoop::tell_cluster(const Settings& settings, const sharing::Rollout& ro
                           .has_board = labels::has_nvidia_gpu(parts_.root),
                           .shares = node::share_statuses(round.offer),
                           .offers = node::gpu_offers(round.offer),
-                          .waiting = told_waiting_});
+                          .waiting = told_waiting_,
+                          .toolkit = toolkit_});
 }
 
 }  // namespace aliquot::agent

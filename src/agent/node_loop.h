@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "agent/claim_switch.h"
@@ -20,6 +21,7 @@
 #include "agent/signals.h"
 #include "agent/status_page.h"
 #include "agent/telemetry_service.h"
+#include "node/node_object.h"
 
 namespace aliquot::agent {
 
@@ -62,6 +64,8 @@ private:
     void reload_configuration();
     void look_at_free_space();
     void tell_configuration();
+    /// Whether the container toolkit came or went: nobody tells of it, and the Node is to be told.
+    bool look_at_toolkit();
     /// What is to be offered. An offer that the newest configuration does not allow rejects it, for
     /// the one before. errors: not even that one fits
     Result<sharing::Offer> decide(const gpu::Inventory& inventory);
@@ -84,6 +88,7 @@ private:
     std::vector<sharing::WaitingDevice> told_waiting_;
     std::string shortage_;     // of room for what pods with limits need; empty: there is room
     std::string driver_root_;  // that needs a restart to be another one
+    std::optional<node::Condition> toolkit_;
     bool reloaded_ = false;
     bool again_ = false;  // the last round did not do everything
 };

@@ -165,6 +165,11 @@ void NodeWriter::add_statuses(node::DesiredNode& desired) const {
         }
     }
     desired.conditions.push_back(node::health_condition(facts_->inventory, facts_->driver_problem));
+    if (facts_->toolkit) {
+        desired.conditions.push_back(*facts_->toolkit);
+    } else {
+        desired.ended.emplace_back(node::kGpuToolkitReady);
+    }
     const bool has_mig = mig_status_.state != node::MigStatus::State::kNone;
     if (has_mig) {
         desired.conditions.push_back(node::mig_condition(mig_status_));

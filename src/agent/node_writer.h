@@ -31,6 +31,7 @@ struct NodeFacts {
     std::vector<node::ShareStatus> shares;
     node::GpuOffers offers;
     std::vector<sharing::WaitingDevice> waiting;  // are not served as is configured
+    std::optional<node::Condition> toolkit;       // toolkit_condition(); empty: nobody can say
 };
 
 /// Writes what the agent knows to its Node: labels, annotations, taints, conditions, and to a

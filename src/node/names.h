@@ -38,13 +38,16 @@ inline constexpr char kConfigPending[] = "ConfigPending";
 /// While pods that want limits are refused.
 inline constexpr char kLimitsNotKept[] = "LimitsNotKept";
 inline constexpr char kMigConfigServed[] = "MigConfigServed";
+/// Whether containers can get GPUs in the way that they are handed out here (agent/toolkit.h).
+inline constexpr char kGpuToolkitReady[] = "GpuToolkitReady";
 
 inline constexpr char kUnhealthyTaint[] = "aliquot.dev/gpu-unhealthy";
 
 /// Every annotation and condition of ours: what an uninstall takes away.
 inline constexpr const char* kAnnotations[] = {kAgent,      kConfig,      kGpus,        kGranted,
                                                kMigProblem, kOwnedLabels, kOwnedTaints, kShares};
-inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed};
+inline constexpr const char* kConditions[] = {kGpuHealthy, kGpuConfigServed, kMigConfigServed,
+                                              kGpuToolkitReady};
 
 /// Exit code of `aliquot-agent --clean-up`: all is gone but what containers use that still run.
 inline constexpr int kLeftInUse = 4;

@@ -72,7 +72,7 @@ std::string capacity_type_of(const k8s::Node& node) {
     return "";
 }
 
-/// What our agent writes on the Node; of the toolkit, whoever checks it.
+/// What our agent writes on the Node. Of the toolkit it is silent where it does not see the host.
 std::string_view condition_of(Gate gate) {
     if (gate == Gate::kDriver) return "GpuHealthy";
     return gate == Gate::kToolkit ? "GpuToolkitReady" : "GpuConfigServed";

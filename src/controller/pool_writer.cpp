@@ -205,6 +205,27 @@ void PoolWriter::write_marks(const std::vector<pools::NodeMarks>& marks,
     }
 }
 
+void PoolWriter::end_startup(const std::vector<pools::StartedNode>& started,
+                             const std::stop_token& stop) {
+    for (const pools::StartedNode& one : started) {
+        const auto call = world_.elector.call(stop);
+        if (!call) return;
+        // Taints are one list: bound to the version that was read, so that nobody else's are undone.
+        const Value change =
+            make_mapping({{"metadata", make_mapping({{"resourceVersion", one.resource_version}})},
+                          {"spec", make_mapping({{"taints", one.taints}})}});
+        const auto patched = world_.api.patch(
+            kube_client::resources::nodes(), {"", one.node}, document::to_json_line(change),
+            {.write = {.field_manager = kPoolManager, .call = *call}});
+        if (patched) {
+            log::info("pools.node_started", {{"node", one.node}});
+        } else if (!patched.failure().is(Reason::kConflict) &&
+                   !patched.failure().is(Reason::kNotFound)) {
+            fail("startup taint of node " + one.node, patched.failure().message);
+        }
+    }
+}
+
 void PoolWriter::write_status(const pools::Round& round, const pools::Carried& carried,
                               const Value& object, const std::stop_token& stop) {
     const auto now = std::chrono::floor<std::chrono::seconds>(world_.now());
@@ -296,6 +317,7 @@ void PoolWriter::write(const pools::Round& round, const Value& object,
     if (round.is_valid) {
         for (const Value& output : round.objects) apply(round, object, output, carried, stop);
         for (const auto& name : round.obsolete) remove(name, object, carried, stop);
+        end_startup(round.started, stop);
         write_marks(round.marks, stop);
         evict_from(round, stop);
         tell(round, carried, object);

@@ -25,6 +25,8 @@ public:
     void write(const pools::Round& round, const document::Value& object,
                const std::stop_token& stop);
     void write_marks(const std::vector<pools::NodeMarks>& marks, const std::stop_token& stop);
+    /// Takes the startup taint from nodes that have passed their gates.
+    void end_startup(const std::vector<pools::StartedNode>& started, const std::stop_token& stop);
     /// Of a pool that is no more.
     void forget(const std::string& pool);
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "catalog/gpu_instances.h"
+#include "document/path.h"
 #include "document/yaml.h"
 #include "k8s/names.h"
 #include "k8s/quantity.h"
@@ -286,6 +287,8 @@ ReadPools read_pools(std::string_view text) {
     std::set<std::string> names;
     for (const Value& object : stream.documents) {
         if (object.kind == Value::Kind::kNull) continue;
+        // Of `aliquot pool provider`, which has them beside their pools in one file.
+        if (document::text_at(object, {"kind"}) == "Machines") continue;
         if (read.pools.size() >= kMostPools) {
             read.problems.push_back(
                 {object.mark, "more than " + std::to_string(kMostPools) + " pools in one file"});

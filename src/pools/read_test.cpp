@@ -52,6 +52,7 @@ TEST(PoolFile, ReadsAWholePoolAndKnowsItsMachines) {
     EXPECT_EQ(problems(kWhole), "");
 }
 
+// R77.
 TEST(PoolFile, RefusesAMinimumAboveTheMaximum) {
     EXPECT_EQ(problems("  min: 6\n  max: 5\n  instances: [g4dn.xlarge]\n"),
               "pool.yaml:6:8: error: spec.min: 6 is more than max, which is 5\n");
@@ -64,6 +65,18 @@ TEST(PoolFile, RefusesAScheduleAboveTheMaximum) {
               std::string::npos);
 }
 
+// One file for the cluster and for the provider: what is only the provider's is passed over.
+TEST(PoolFile, MayHaveTheMachinesOfItsPools) {
+    const auto read = read_pools(
+        "apiVersion: aliquot.dev/v1alpha1\nkind: Pool\nmetadata: {name: lab}\nspec:\n  max: 1\n"
+        "  engine: external\n  node: {resources: {nvidia.com/gpu: 1}}\n---\n"
+        "kind: Machines\nmetadata: {name: lab}\nspec: {start: [on], machines: [{name: a}]}\n");
+    EXPECT_FALSE(read.has_errors()) << text_of("lab.yaml", read.problems);
+    EXPECT_EQ(read.pools.size(), 1U);
+    EXPECT_TRUE(read_pools("kind: Machines\nmetadata: {name: lab}\n").has_errors());
+}
+
+// R80.
 TEST(PoolFile, WarnsOfALoneUpSchedule) {
     const std::string lone =
         "  max: 5\n  instances: [g4dn.xlarge]\n  schedules:\n  - {name: up, start: \"0 9 * * "
@@ -78,6 +91,7 @@ TEST(PoolFile, WarnsOfALoneUpSchedule) {
         "");
 }
 
+// R79.
 TEST(PoolFile, WarnsOfAScheduleWithoutATimeZone) {
     EXPECT_NE(problems("  max: 5\n  instances: [g4dn.xlarge]\n  schedules:\n  - {name: a, start: "
                        "\"0 9 * * *\", duration: 9h, replicas: 5}\n")
@@ -86,6 +100,7 @@ TEST(PoolFile, WarnsOfAScheduleWithoutATimeZone) {
               std::string::npos);
 }
 
+// R88.
 TEST(PoolFile, NeverPutsProductionOnSpot) {
     EXPECT_EQ(
         problems("  max: 5\n  environment: production\n  instances: [g4dn.xlarge]\n  capacity: "
@@ -97,6 +112,7 @@ TEST(PoolFile, NeverPutsProductionOnSpot) {
               "");
 }
 
+// R89.
 TEST(PoolFile, ReadsTheRunnersDelayUnderItsOldName) {
     const char* const spec =
         "  max: 10\n  instances: [g4dn.xlarge]\n  runnerScaleDownDelaySecondsAfterScaleOut: 60\n";

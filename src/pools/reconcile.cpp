@@ -2,6 +2,7 @@
 #include "pools/reconcile.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -74,11 +75,24 @@ bool has_marks(const k8s::Node& node, const std::map<std::string, std::string>& 
     return true;
 }
 
+void note_if_started(Round& round, const PoolNode& node, const Value& object) {
+    if (!node.is_ready || !node.not_passed.empty()) return;
+    StartedNode started{
+        .node = node.name,
+        .resource_version = document::text_at(object, {"metadata", "resourceVersion"})};
+    const auto& taints = document::items_at(object, {"spec", "taints"});
+    std::ranges::copy_if(taints, std::back_inserter(started.taints), [](const Value& taint) {
+        return document::text_at(taint, {"key"}) != kStartupTaint;
+    });
+    if (started.taints.size() != taints.size()) round.started.push_back(std::move(started));
+}
+
 void mark_nodes(Round& round, const std::vector<Value>& nodes, Instant now) {
     for (const Value& object : nodes) {
         const k8s::Node known = k8s::read_node(object);
         const auto node = std::ranges::find(round.observed.nodes, known.name, &PoolNode::name);
         if (node == round.observed.nodes.end()) continue;
+        note_if_started(round, *node, object);
         auto wanted = wanted_marks(round, *node, known, now);
         if (!has_marks(known, wanted)) {
             round.marks.push_back({known.name, known.uid, std::move(wanted)});

@@ -28,6 +28,13 @@ struct NodeMarks {
     std::map<std::string, std::string> annotations;
 };
 
+/// A node that has passed its gates and has the startup taint still.
+struct StartedNode {
+    std::string node;
+    std::string resource_version;         // the taints below are those of this one
+    std::vector<document::Value> taints;  // that stay
+};
+
 /// What one look at a pool comes to: what should be written, and why.
 struct Round {
     Pool pool;
@@ -40,6 +47,7 @@ struct Round {
     std::vector<std::string> remarks;
     std::vector<OutputName> obsolete;  // the last look wrote them, this one does not want them
     std::vector<NodeMarks> marks;      // of nodes that have others
+    std::vector<StartedNode> started;  // lose the startup taint
     std::set<std::string> served;      // waiting pods that this pool has or makes room for
 };
 
@@ -73,5 +81,10 @@ inline constexpr std::string_view kKeptBy = "aliquot.dev/kept-by";  // the pool
 /// Cluster Autoscaler's: it lets no node with "true" go.
 inline constexpr std::string_view kScaleDownDisabled =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+
+/// A node that kubelet registers with it counts as starting to Cluster Autoscaler, which else buys another one while the
+/// device plugin is late. It is taken away when the gates are passed.
+inline constexpr std::string_view kStartupTaint =
+    "startup-taint.cluster-autoscaler.kubernetes.io/aliquot";
 
 }  // namespace aliquot::pools

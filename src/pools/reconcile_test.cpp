@@ -162,6 +162,24 @@ TEST(PoolRound, KeepsNodesFromClusterAutoscalerForAsLongAsThePoolSays) {
     EXPECT_FALSE(karpenter.marks.at(0).annotations.contains("aliquot.dev/kept-by"));
 }
 
+// Cluster Autoscaler takes a node with the taint for one that starts, and buys no second one meanwhile.
+TEST(PoolRound, TakesTheStartupTaintFromANodeThatHasPassedItsGates) {
+    const std::string taints =
+        "taints: [{key: nvidia.com/gpu, value: 'true', effect: NoSchedule}, {key: "
+        "startup-taint.cluster-autoscaler.kubernetes.io/aliquot, value: 'true', effect: "
+        "NoSchedule}]";
+    const Value object = pool_object("  engine: external");
+    const auto round = look(object, {gpu_node("a", "", taints), gpu_node("b")}, {});
+    ASSERT_EQ(round.started.size(), 1U);
+    EXPECT_EQ(round.started[0].node, "a");
+    ASSERT_EQ(round.started[0].taints.size(), 1U);
+    EXPECT_EQ(text_at(round.started[0].taints[0], "key"), "nvidia.com/gpu");
+    const Value late =
+        read("metadata: {name: a, labels: {aliquot.dev/pool: ci}}\nspec: {" + taints +
+             "}\nstatus: {conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: 8}}\n");
+    EXPECT_TRUE(look(object, {late}, {}).started.empty()) << "its device plugin is late";
+}
+
 TEST(PoolRound, TakesItsMarksFromNodesThatAreNobodysAnyMore) {
     const std::vector<Value> nodes{gpu_node("a", "aliquot.dev/kept-by: gone"), gpu_node("b"),
                                    gpu_node("c", "aliquot.dev/kept-by: ci")};

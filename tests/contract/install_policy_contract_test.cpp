@@ -120,7 +120,7 @@ TEST_P(InstallPolicy, AnAgentChangesOfItsNodeWhatIsItsOwnOnly) {
              "spec":{"taints":)" +
              and_ours + "}}",
          false, ""},
-        {R"({"status":{"conditions":[{"type":"GpuHealthy","status":"False"},{"type":"MigConfigServed","status":"True"}]}})",
+        {R"({"status":{"conditions":[{"type":"GpuHealthy","status":"False"},{"type":"MigConfigServed","status":"True"},{"type":"GpuToolkitReady","status":"True"}]}})",
          true, ""},
         {R"({"metadata":{"labels":{"nvidia.com/gpu.count":null,"role":null},"annotations":{"aliquot.dev/owned-taints":null}},
              "spec":{"taints":)" +
@@ -180,6 +180,40 @@ TEST_P(InstallPolicy, AnAgentWritesEventsAboutItsNodeOnly) {
         api().create(events, "default", event("e." + stamp, "Node", "node-a", "kubelet"));
     ASSERT_TRUE(theirs) << theirs.failure().message;
     EXPECT_FALSE(agent.api->patch(events, theirs->key(), series));
+}
+
+TEST_P(InstallPolicy, TheControllerOfPoolsChangesOfANodeItsAnnotationsAndTheStartupTaintOnly) {
+    if (!real()) GTEST_SKIP() << "the simulated server does not obey admission policies";
+    install({.pools = true});
+    make(nodes(), "",
+         R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"node-a"},"spec":{"taints":[
+        {"key":"theirs","value":"x","effect":"NoSchedule"},
+        {"key":"startup-taint.cluster-autoscaler.kubernetes.io/aliquot","value":"true","effect":"NoSchedule"}]}})");
+    const auto controller = with_token(token_of("aliquot-controller"));
+    const auto patch = [&](const std::string& body) {
+        return controller.api->patch(nodes(), {"", "node-a"}, body);
+    };
+    const std::string theirs = R"({"key":"theirs","value":"x","effect":"NoSchedule"})";
+    // A new policy takes a moment until the server obeys it.
+    auto refused = patch(R"({"metadata":{"labels":{"x":"0"}}})");
+    for (int i = 1; i < 100 && refused; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        refused = patch(R"({"metadata":{"labels":{"x":")" + std::to_string(i) + R"("}}})");
+    }
+    ASSERT_FALSE(refused) << "the policy was never obeyed";
+    for (const std::string& wrong :
+         {std::string(R"({"spec":{"unschedulable":true}})"),
+          std::string(R"({"spec":{"taints":[]}})"),
+          R"({"spec":{"taints":[)" + theirs + R"(,{"key":"more","effect":"NoSchedule"}]}})"}) {
+        const auto done = patch(wrong);
+        ASSERT_FALSE(done) << wrong;
+        EXPECT_TRUE(done.failure().is(Reason::kForbidden)) << done.failure().message;
+    }
+    const auto marked = patch(R"({"metadata":{"annotations":{"aliquot.dev/kept-by":"ci"}}})");
+    EXPECT_TRUE(marked) << marked.failure().message;
+    const auto started = patch(R"({"spec":{"taints":[)" + theirs + "]}}");
+    EXPECT_TRUE(started) << started.failure().message;
+    EXPECT_FALSE(patch(R"({"spec":{"taints":[]}})")) << "the other one";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cluster, InstallPolicy, testing::Values("Simulated", "Real"),

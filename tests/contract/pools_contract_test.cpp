@@ -142,6 +142,7 @@ protected:
     std::string kubeconfig_;
 };
 
+// R81.
 TEST_F(PoolsContract, KubectlScaleOnAPoolBecomesPlaceholderPods) {
     const auto controller = start();
     apply_pool("  max: 5\n  engine: placeholder\n  node: {resources: {nvidia.com/gpu: 1}}\n");
@@ -244,6 +245,25 @@ TEST_F(PoolsContract, NodesAreKeptFromClusterAutoscalerAndSomebodyElsesWordStand
         return !at(node("n2"), "/metadata/annotations/aliquot.dev~1empty-since").is_null();
     })) << controller->said();
     EXPECT_EQ(at(node("n2"), disabled), "false");
+}
+
+TEST_F(PoolsContract, ANodeLosesItsStartupTaintWhenItsDevicesAreThereAndKeepsTheOthers) {
+    const auto controller = start();
+    apply(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {aliquot.dev/pool: ci}}\n"
+        "spec: {taints: [{key: startup-taint.cluster-autoscaler.kubernetes.io/aliquot, value: "
+        "'true', effect: NoSchedule}, {key: theirs, value: x, effect: NoSchedule}]}\n");
+    put_status(kube_client::resources::nodes(), {"", "n1"},
+               {{"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})},
+                {"allocatable", {{"cpu", "8"}}}});
+    apply_pool("  max: 5\n  engine: external\n  node: {resources: {nvidia.com/gpu: 1}}\n");
+    const auto taints = [&] { return at(node("n1"), "/spec/taints").dump(); };
+    ASSERT_TRUE(comes([&] { return at(pool(), "/status/starting") == 1; })) << controller->said();
+    EXPECT_THAT(taints(), HasSubstr("startup-taint"));
+    put_status(kube_client::resources::nodes(), {"", "n1"},
+               {{"allocatable", {{"cpu", "8"}, {"nvidia.com/gpu", "1"}}}});
+    ASSERT_TRUE(comes([&] { return !taints().contains("startup-taint"); })) << controller->said();
+    EXPECT_THAT(taints(), HasSubstr("theirs"));
 }
 
 TEST_F(PoolsContract, PodsLeaveANodeBeforeTheCloudTakesItAndAnotherIsAskedForFirst) {

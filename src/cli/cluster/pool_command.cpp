@@ -247,7 +247,7 @@ void apply_pool(Context& context, const PoolOptions& words) {
     }
     const auto stream = document::parse_yaml(input->text);
     for (const Value& object : stream.documents) {
-        if (!object.is_mapping()) continue;
+        if (!object.is_mapping() || document::text_at(object, {"kind"}) != "Pool") continue;
         const std::string name = document::text_at(object, {"metadata", "name"});
         const auto applied = connection->api->apply(
             pool_resource(), {.name = name}, document::to_json_line(object), true,

@@ -31,6 +31,7 @@ TEST(CleanGpu, HasNoProcessOfTheJob) {
     EXPECT_EQ(messages(now, before), Messages{"GPU 0: process 4711 is still there"});
 }
 
+// R94.
 TEST(CleanGpu, HasItsMemoryAtTheBaseLine) {
     GpuState now = clean();
     now.memory_used_bytes = 200ULL << 20U;

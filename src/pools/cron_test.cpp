@@ -11,6 +11,7 @@ std::string error_of(std::string_view text) {
     return cron ? "" : cron.error().message;
 }
 
+// R79.
 TEST(Cron, ReadsNamesListsRangesAndSteps) {
     const auto cron = Cron::parse("*/20 9-17/4,22 * jan,MAR mon-fri");
     ASSERT_TRUE(cron) << cron.error().message;

@@ -36,6 +36,7 @@ ScheduleLook floor(unsigned nodes) {
     return {.floor = nodes, .why = "schedule 'office': at least " + std::to_string(nodes)};
 }
 
+// R77.
 TEST(Desired, StaysBetweenMinimumAndMaximum) {
     Pool pool = a_pool();
     pool.min = 1;
@@ -65,6 +66,7 @@ TEST(Desired, StaysBetweenMinimumAndMaximum) {
     }
 }
 
+// R78.
 TEST(Desired, GrowsFromZeroForQueuedWorkAndShrinksToZeroAfterTheDelay) {
     const Pool pool = a_pool();
     const auto grown = decide(pool, {}, waiting(3), {}, kNow);
@@ -78,6 +80,7 @@ TEST(Desired, GrowsFromZeroForQueuedWorkAndShrinksToZeroAfterTheDelay) {
     EXPECT_EQ(empty.remove, std::vector<std::string>{"a"});
 }
 
+// R82.
 TEST(Desired, IsTheLargestOfScheduleQueueHandAndWarmNodes) {
     Pool pool = a_pool();
     EXPECT_EQ(decide(pool, floor(2), waiting(3), {}, kNow).nodes, 3U);
@@ -102,6 +105,7 @@ TEST(Desired, IsWhatAHoldSaysUntilItsEnd) {
     EXPECT_EQ(decide(pool, floor(4), {}, {}, kNow + minutes(5)).nodes, 4U);
 }
 
+// R86.
 TEST(Desired, AsksForNoSecondNodeWhileTheFirstWarmsUp) {
     const Pool pool = a_pool();
     PoolNode starting{
@@ -133,6 +137,7 @@ TEST(Desired, RemovesNoNodeWithPodsWhenTheMaximumIsLowered) {
     EXPECT_EQ(made.remove, std::vector<std::string>{"c"});
 }
 
+// R98.
 TEST(Desired, StaysBelowTheLimitInGpus) {
     Pool pool = a_pool();
     pool.max = 50;

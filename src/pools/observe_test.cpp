@@ -82,6 +82,7 @@ TEST(WithoutHeld, LeavesOutWhatABudgetHolds) {
     EXPECT_EQ(asked, (std::vector<std::string>{"lab", "ci"})) << "one question a namespace";
 }
 
+// R86.
 TEST(ObservedPool, TakesANodeWithoutItsResourceAsOneThatWarmsUp) {
     const auto seen = observe(pool(), {node("a", "memory: 1Gi")}, {}, kNow);
     EXPECT_EQ(seen.nodes.at(0).not_passed,

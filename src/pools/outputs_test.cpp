@@ -22,6 +22,7 @@ Pool pool(const std::string& more) {
     return read.pools.at(0);
 }
 
+// R98.
 TEST(KarpenterPool, HasALimitInGpusAndLeavesNodesWithPodsAlone) {
     const auto pools = node_pools(pool("  capacity: [on-demand]\n"), {});
     ASSERT_EQ(pools.size(), 1U);
@@ -36,6 +37,7 @@ TEST(KarpenterPool, HasALimitInGpusAndLeavesNodesWithPodsAlone) {
     EXPECT_EQ(text_at(pools[0], "spec.template.spec.requirements.0.values.1"), "g4dn.2xlarge");
 }
 
+// R83.
 TEST(KarpenterPool, TriesSpotBeforeOnDemandInOneNodePoolWithOneLimit) {
     const auto pools = node_pools(pool("  capacity: [spot, on-demand]\n"), {});
     ASSERT_EQ(pools.size(), 1U);

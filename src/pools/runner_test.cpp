@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "document/path.h"
 #include "document/yaml.h"
 #include "pools/read.h"
@@ -31,6 +33,7 @@ document::Value job_template(const RunnerFiles& files) {
         .documents.at(0);
 }
 
+// R96.
 TEST(RunnerValues, GiveTheGpuToTheJobsPodAndNoneToTheRunner) {
     const auto files = runner_files(pool("g4dn.2xlarge"), options());
     ASSERT_TRUE(files) << files.error().message;
@@ -46,6 +49,7 @@ TEST(RunnerValues, GiveTheGpuToTheJobsPodAndNoneToTheRunner) {
     EXPECT_EQ(text_at(job, "spec.nodeSelector[aliquot.dev/pool]"), "ci");
 }
 
+// R91.
 TEST(RunnerValues, HaveTheSizesAndTheTolerationOfAJob) {
     const auto files = runner_files(pool("g4dn.2xlarge"), options());
     const auto job = job_template(*files);
@@ -64,6 +68,7 @@ TEST(RunnerValues, HaveTheSizesAndTheTolerationOfAJob) {
     EXPECT_NE(small->warnings[0].find("a job requests 4 of cpu"), std::string::npos);
 }
 
+// R89, R92.
 TEST(RunnerValues, HaveFromZeroToTenRunners) {
     const auto files = runner_files(pool("g4dn.2xlarge"), options());
     EXPECT_EQ(text_at(files->values, "minRunners"), "0");
@@ -79,6 +84,7 @@ TEST(RunnerValues, HaveFromZeroToTenRunners) {
     EXPECT_FALSE(runner_files(pool("g4dn.2xlarge"), wrong));
 }
 
+// R95.
 TEST(RunnerValues, KeepCompilersResultsOnAVolume) {
     const auto files = runner_files(pool("g4dn.2xlarge"), options());
     const auto job = job_template(*files);
@@ -89,6 +95,7 @@ TEST(RunnerValues, KeepCompilersResultsOnAVolume) {
     EXPECT_EQ(text_at(files->objects.at(1), "spec.resources.requests.storage"), "10Gi");
 }
 
+// R98.
 TEST(RunnerValues, LetNobodyDisruptAJob) {
     const auto job = job_template(*runner_files(pool("g4dn.2xlarge"), options()));
     EXPECT_EQ(text_at(job, "metadata.annotations[karpenter.sh/do-not-disrupt]"), "true");
@@ -126,11 +133,34 @@ TEST(RunnerValues, OfARunnerThatHoldsTheGpuCheckItBeforeTheRunnerRegisters) {
               std::string::npos);
 }
 
+// Helm passes over a key that a chart does not know, and nobody is told.
+// source   the chart gha-runner-scale-set 0.14.2: values.yaml, and what its templates read besides
+TEST(RunnerValues, HaveOnlyKeysThatTheChartReads) {
+    const std::set<std::string> known{
+        "githubConfigUrl", "githubConfigSecret", "scaleSetLabels", "proxy",
+        "maxRunners",      "minRunners",         "runnerGroup",    "runnerScaleSetName",
+        "containerMode",   "listenerTemplate",   "template",       "listenerMetrics"};
+    auto holding = options();
+    holding.runner_holds_gpu = true;
+    for (const RunnerOptions& some : {options(), holding}) {
+        const auto files = runner_files(pool("g4dn.2xlarge"), some);
+        ASSERT_TRUE(files) << files.error().message;
+        for (const auto& [key, value] : files->values.entries) {
+            EXPECT_TRUE(known.contains(key.scalar)) << key.scalar;
+        }
+        for (const auto& [key, value] : document::at_path(files->values, "template")->entries) {
+            EXPECT_TRUE(key.scalar == "spec" || key.scalar == "metadata") << key.scalar;
+        }
+    }
+}
+
+// R90.
 TEST(RunnerOptions, HaveTheLabelsOfAGpuRunner) {
     EXPECT_EQ(RunnerOptions{}.labels,
               (std::vector<std::string>{"self-hosted", "linux", "x64", "gpu", "cuda"}));
 }
 
+// R97.
 TEST(RunnerWorkflow, ShowsDriverCompilerDeviceAndAProductOfMatrices) {
     const std::string text =
         test_workflow({"self-hosted", "gpu"}, "pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel");

@@ -31,6 +31,7 @@ Schedule window(const char* name, const char* start, const char* end, unsigned r
     return made;
 }
 
+// R79.
 TEST(Schedule, WeekdaysAtNineGiveFiveNodesUntilTheEveningOfTheirTimeZone) {
     const std::vector<Schedule> all{
         window("office", "0 9 * * 1-5", "0 18 * * 1-5", 5, "Europe/Berlin")};
@@ -61,6 +62,7 @@ TEST(Schedule, AStepHoldsUntilItsPartner) {
     EXPECT_EQ(look_at({}, look.state, on("2026-11-23T18:01:00Z")).floor, 0U);
 }
 
+// R79.
 TEST(Schedule, AMissedRunIsCarriedOutOnceWithinItsDeadlineAndNotAfter) {
     const std::vector<Schedule> all{step("up", "0 9 * * *", 5)};
     const ScheduleState before{.looked = on("2026-11-23T08:30:00Z")};
@@ -89,6 +91,7 @@ TEST(Schedule, AClockThatRunsBackwardsSeesNoTickTwice) {
 }
 
 /// Looks come at random, with restarts and outages of days; whatever happens each tick is told once.
+// R79.
 TEST(Schedule, TellsEveryTickOnceOverTenYears) {
     std::mt19937 random(7);
     for (const char* const zone : {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe",

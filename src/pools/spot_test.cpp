@@ -19,6 +19,7 @@ Pool spot_pool() {
     return pool;
 }
 
+// R83.
 TEST(Spot, FallsBackInTheOrderOfThePool) {
     const Pool pool = spot_pool();
     std::vector<std::string> order;
@@ -33,6 +34,7 @@ TEST(Spot, GoesOnDemandForWhoHasWaitedLong) {
     EXPECT_EQ(offers[0].capacity, CapacityType::kOnDemand);
 }
 
+// R88.
 TEST(Spot, IsNeverForProductionEvenWhenAFileSaysSo) {
     Pool pool = spot_pool();
     pool.environment = "production";
@@ -41,6 +43,7 @@ TEST(Spot, IsNeverForProductionEvenWhenAFileSaysSo) {
     }
 }
 
+// R84.
 TEST(Spot, PaysByTheObservedPriceAndNotByAPromise) {
     const SpotJob job{.hours = 4, .checkpoint_hours = 0.5};
     const auto cheap = advise(job, {.on_demand = 0.526, .spot = 0.16});

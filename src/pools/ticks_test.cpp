@@ -43,6 +43,7 @@ Instant year_begins(const TimeZone& zone, const char* utc) {
     return zone.last_tick(*cron, instant(utc) + std::chrono::hours(24)).value();
 }
 
+// R79.
 TEST(Ticks, AreThoseOfAnIndependentLibraryOverTenYearsInSixZones) {
     const std::string table =
         cases::read(std::string(ALIQUOT_SOURCE_DIR) + "/src/pools/cases/ticks.tsv");

@@ -98,6 +98,7 @@ private:
     bool cut_ = false;
 };
 
+// R94.
 TEST(GateContract, FindsAllThatAHundredJobsLeftAndInventsNothing) {
     GatedNode node("a100-40:2");
     std::mt19937 random(2026);

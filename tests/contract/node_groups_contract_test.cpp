@@ -138,6 +138,7 @@ std::set<std::string> lines(const fs::path& file) {
     return all;
 }
 
+// R78.
 TEST(ExternalGrpcContract, GoesFromZeroToThreeAndBackAndStartsNoMachineTwice) {
     Lab lab;
     EXPECT_EQ(lab.target(), 0);

@@ -88,6 +88,7 @@ protected:
 };
 using Keys = std::vector<std::string>;
 
+// R94.
 TEST_F(NodeGateProgram, TaintsTheNodeWhileAFreeGpuIsNotCleanAndNoLonger) {
     EXPECT_EQ(watch(), 0) << said();
     EXPECT_EQ(taints(), Keys{"nvidia.com/gpu"});

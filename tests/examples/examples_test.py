@@ -83,6 +83,13 @@ class Runners(unittest.TestCase):
         taint = terraform_map(self.terraform, "taint")
         self.assertEqual(values["taint"], f"{taint['key']}={taint['value']}:NoSchedule")
 
+    # R87.
+    def test_the_image_of_a_node_has_persistence_mode_on(self):
+        text = (RUNNERS / "packer/gpu-node.pkr.hcl").read_text()
+        self.assertIn("systemctl enable --now nvidia-persistenced", text)
+        self.assertIn("--query-gpu=persistence_mode", text)
+        self.assertIn("amazon-eks-node-al2023-x86_64-nvidia", text)
+
     def test_tags_are_those_of_the_pool(self):
         tags = yaml.safe_load(aliquot("pool", "render", self.pool, "--tags"))
         self.assertEqual(terraform_map(self.terraform, "autoscaler_tags"), {key: str(value) for key, value in tags.items()})
@@ -92,6 +99,18 @@ class Runners(unittest.TestCase):
         self.assertEqual(json.loads(re.search(r"instance_types += (\[.*?\])", self.terraform).group(1)), pool["instances"])
         self.assertEqual(int(re.search(r"max_size += (\d+)", self.terraform).group(1)), pool["max"])
         self.assertEqual(int(re.search(r"min_size += (\d+)", self.terraform).group(1)), pool["min"])
+
+
+class Autoscalers(unittest.TestCase):
+    # R85.
+    def test_both_have_the_bounds_of_the_service(self):
+        for name, metric in (("autoscaler", ("Pods", "gpu_share_utilization", {"type": "AverageValue", "averageValue": "70"})),
+                             ("autoscaler-cpu", ("Resource", "cpu", {"type": "Utilization", "averageUtilization": 60}))):
+            spec = yaml.safe_load((EXAMPLES / f"a100-vision/cluster/{name}.yaml").read_text())["spec"]
+            self.assertEqual((spec["minReplicas"], spec["maxReplicas"]), (2, 6))
+            (told,) = spec["metrics"]
+            source = told[told["type"].lower()]
+            self.assertEqual((told["type"], source.get("name") or source["metric"]["name"], source["target"]), metric)
 
 
 class Scripts(unittest.TestCase):

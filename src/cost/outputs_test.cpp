@@ -210,6 +210,56 @@ TEST(Outputs, OpencostGetsTheFieldsOfItsOwn) {
     EXPECT_EQ(document::text_at(set, {"__idle__", "cpuCoreHours"}), "4");
 }
 
+/// What OpenCost (5f653330, custom prices as it comes) has answered of the same cluster, the same 13 minutes long.
+TEST(Outputs, WholeGpusCostWhatTheyCostInOpencost) {
+    struct Told {
+        const char* space;
+        unsigned gpus;
+        std::uint32_t cores;
+        std::uint32_t gib;
+        double gpu, cpu, memory, total;
+    };
+    constexpr Told kTold[] = {{"lab", 1, 8, 64, 0.20583, 0.05479, 0.05875, 0.31938},
+                              {"search", 2, 16, 128, 0.41167, 0.10958, 0.11751, 0.63876},
+                              {"vision", 4, 32, 256, 0.82333, 0.21917, 0.23501, 1.27752}};
+    constexpr TimeMs kEnd = kDay + 13 * kHourMs / 60;
+    History all;
+    const NameId node = all.names.add("vm");
+    Span span{.begin = kDay, .end = kEnd, .node = node, .rate = 15'515'680};
+    span.cpu_milli = 96'000;
+    span.memory_mib = 1152 * 1024;
+    for (int i = 0; i < 8; ++i) span.devices.push_back(all.names.add("GPU-" + std::to_string(i)));
+    all.spans.push_back(span);
+    std::size_t next = 0;
+    for (const Told& one : kTold) {
+        const OwnerId owner = all.add({.space = all.names.add(one.space)});
+        for (unsigned i = 0; i < one.gpus; ++i) {
+            all.intervals.push_back({.begin = kDay,
+                                     .end = kEnd,
+                                     .node = node,
+                                     .device = span.devices[next++],
+                                     .owner = owner,
+                                     .share = kWholeGpu,
+                                     .cpu_milli = i == 0 ? one.cores * 1'000 : 0,
+                                     .memory_mib = i == 0 ? one.gib * 1024 : 0});
+        }
+    }
+    const auto value =
+        opencost_of(allocate(all), all, {.begin = kDay, .end = kEnd, .by = By::kNamespace});
+    const auto& set = document::items_at(value, {"data"})[0];
+    for (const Told& one : kTold) {
+        const auto amount = [&](const char* field) {
+            return std::stod(document::text_at(set, {one.space, field}));
+        };
+        EXPECT_NEAR(amount("gpuCost"), one.gpu, 2e-5) << one.space;
+        EXPECT_NEAR(amount("cpuCost"), one.cpu, 2e-5) << one.space;
+        EXPECT_NEAR(amount("ramCost"), one.memory, 2e-5) << one.space;
+        EXPECT_NEAR(amount("totalCost"), one.total, 2e-5) << one.space;
+        EXPECT_NEAR(amount("gpuHours"), one.gpus * 13 / 60., 1e-5) << one.space;
+        EXPECT_NEAR(amount("cpuCoreHours"), one.cores * 13 / 60., 1e-5) << one.space;
+    }
+}
+
 TEST(Outputs, HoursOfCpuThatNobodyHasCountedAreNotKnown) {
     const History all = history_with_cpu();
     Allocation old = allocate(all);

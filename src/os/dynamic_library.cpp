@@ -3,8 +3,12 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
+
+#include "base/sentence.h"
+#include "base/text.h"
 
 namespace aliquot::os {
 namespace {
@@ -15,6 +19,21 @@ bool exists(const std::string& candidate, const std::string& loader_words) {
     std::error_code ignored;
     if (candidate.contains('/')) return std::filesystem::exists(candidate, ignored);
     return !loader_words.starts_with(candidate + ": cannot open");
+}
+
+/// "libx.so.1 in /lib, /usr/lib and 3 other places"; one candidate as it is.
+std::string tried(const std::vector<std::string>& candidates) {
+    namespace fs = std::filesystem;
+    constexpr std::size_t kShown = 2;
+    const bool named =
+        candidates.size() > kShown && std::ranges::all_of(candidates, [&](const std::string& one) {
+            return fs::path(one).filename() == fs::path(candidates[0]).filename();
+        });
+    if (!named) return join(candidates);
+    return fs::path(candidates[0]).filename().native() + " in " +
+           fs::path(candidates[0]).parent_path().native() + ", " +
+           fs::path(candidates[1]).parent_path().native() + " and " +
+           counted(candidates.size() - kShown, "other place");
 }
 
 }  // namespace
@@ -46,10 +65,7 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::vector<std::string>& cand
         if (refused.empty() && exists(candidate, words)) refused = words;
     }
     if (!refused.empty()) return Error{ErrorCode::kUnavailable, refused};
-    std::string tried;
-    for (const std::string& candidate : candidates)
-        tried += (tried.empty() ? "" : ", ") + candidate;
-    return Error{ErrorCode::kNotFound, "no such library: " + tried};
+    return Error{ErrorCode::kNotFound, "no such library: " + tried(candidates)};
 }
 
 void* DynamicLibrary::symbol(const char* name) const { return ::dlsym(handle_, name); }

@@ -180,10 +180,10 @@ void add_cluster_command(command_line::Command& program, Context& context) {
         "cluster",
         "Run a simulated Kubernetes cluster: API server, scheduler, GPU nodes without containers");
     const auto options = std::make_shared<ClusterOptions>();
-    command->add_option("--nodes", options->nodes, "How many nodes")->capture_default_str();
+    command->add_option("--nodes", options->nodes, "Number of nodes")->capture_default_str();
     command
         ->add_option("--gpu", options->gpus,
-                     "GPU model and count of a node, as h100-80:8; several take turns")
+                     "GPU model and count of a node, as h100-80:8; if repeated, nodes take turns")
         ->required()
         ->take_all()
         ->allow_extra_args(false)
@@ -202,7 +202,7 @@ void add_cluster_command(command_line::Command& program, Context& context) {
                      "Run the nodes against this API server instead of a simulated one")
         ->type_name("FILE");
     command->add_flag("--no-scheduler", options->no_scheduler,
-                      "Bind no pods: a kube-scheduler of yours does");
+                      "Leave binding to a kube-scheduler of your own");
     command
         ->add_option("--binds-per-second", options->binds_per_second,
                      "Limit of the scheduler; 0: none")

@@ -46,7 +46,7 @@ void add_explain_command(command_line::Command& program, Context& context) {
         "aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
     command_line::Command* command = explanations->add_subcommand(
         "placement",
-        "Tell one decision: the place, the next best ones, and what each would have cost\n\n"
+        "Explain one decision: the place, the next best ones, and what each would have cost\n\n"
         "Replays the same arrivals as 'aliquot simulate placement' up to the task, so the same\n"
         "files and options give the same decision.");
     command->footer(

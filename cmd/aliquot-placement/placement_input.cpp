@@ -76,7 +76,7 @@ void add_placement_options(command_line::Command& command, PlacementOptions& wor
     std::vector<std::string> policies;
     for (const std::string_view word : placement::policy_words()) policies.emplace_back(word);
     command
-        .add_option("--policy", words.policy, "Which score chooses the place",
+        .add_option("--policy", words.policy, "Policy that chooses the place",
                     "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
                     "spread)")
         ->one_of(policies);

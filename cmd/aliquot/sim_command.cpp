@@ -84,10 +84,10 @@ void add_up(command_line::Command& sim, cli::Context& context) {
         ->allow_extra_args(false)
         ->type_name("[GPU=]LAYOUT");
     up->add_option("--state", options->state, "Directory of the node")->type_name("DIR");
-    up->add_option("--driver-version", options->driver_version, "What the driver calls itself")
+    up->add_option("--driver-version", options->driver_version, "Driver version to report")
         ->capture_default_str()
         ->type_name("VERSION");
-    up->add_option("--seed", options->seed, "Uuids and serial numbers follow from it")
+    up->add_option("--seed", options->seed, "Seed of UUIDs and serial numbers")
         ->capture_default_str();
     up->footer([] {
         std::string text =

@@ -237,9 +237,7 @@ void add_sim_use(command_line::Command& sim, cli::Context& context) {
         ->excludes(memory)
         ->excludes(busy)
         ->type_name("SCRIPT");
-    command
-        ->add_option("--for", options->seconds,
-                     "End after so long; otherwise when it gets a signal")
+    command->add_option("--for", options->seconds, "End after this long; default: on a signal")
         ->range(0.0, kLongestSeconds)
         ->type_name("SECONDS");
     command->add_option("--gpus", options->gpus, "How many of the visible GPUs it uses")

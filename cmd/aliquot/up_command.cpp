@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cmd/aliquot/up_session.h"
 #include "command_line/command.h"
+#include "http/address.h"
 #include "k8s/names.h"
 
 namespace aliquot::up {
@@ -54,6 +55,10 @@ std::string settle(Words& words) {
         if (!options.timeout) {
             return "--timeout " + words.timeout + ": expected a time such as 90s, 5m or 1h";
         }
+    }
+    if (options.metrics_listen != "off") {
+        const auto address = http::check_address(options.metrics_listen);
+        if (!address) return "--metrics-listen: " + address.error().message;
     }
     return {};
 }

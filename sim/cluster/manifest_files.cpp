@@ -55,6 +55,7 @@ Result<ManifestText> read_file(const std::string& name) {
         if (!text) return std::move(text).error();
         return ManifestText{.file = "<stdin>", .text = *std::move(text)};
     }
+    if (name.empty()) return Error{ErrorCode::kInvalidInput, "'' is not the name of a file"};
     const fs::path path = fs::absolute(name);
     const os::Root root(path.parent_path());
     auto text = root.read(path.filename().native(), kMaxBytes);

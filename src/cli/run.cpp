@@ -61,6 +61,22 @@ std::string without_end(std::string text) {
     return text;
 }
 
+/// What somebody gave is told again, but not 5,000 letters of it: a word of a message keeps its begin and its end.
+std::string with_short_words(const std::string& text) {
+    constexpr std::size_t kMost = 300;
+    constexpr std::size_t kEnd = 20;
+    std::string made;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string_view word = std::string_view(text).substr(at, end - at);
+        made += one_line(word, kMost);
+        if (word.size() > kMost + kEnd) made += word.substr(word.size() - kEnd);
+        if (end < text.size()) made += ' ';
+        at = end + 1;
+    }
+    return made;
+}
+
 void refuse(const command_line::Command& program, Context& context,
             const command_line::Parsed& parsed) {
     const command_line::Command& command = program.deepest();
@@ -168,7 +184,7 @@ int finish(Context& context) {
 
 void fail(Context& context, int exit_code, const std::string& message) {
     context.out.flush();
-    context.err << "aliquot: " << without_end(message) << '\n';
+    context.err << "aliquot: " << with_short_words(without_end(message)) << '\n';
     context.exit_code = exit_code;
 }
 

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -22,6 +24,35 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     std::istringstream words(type.substr(open + 1, close - open - 1));
     for (std::string word; std::getline(words, word, ',');) choices.push_back(word);
     return choices;
+}
+
+/// Whether the help shows a file or a directory for its value: "FILE", "[KEY=]FILE", "unix:PATH".
+bool names_file(const CLI::Option& option) {
+    std::string shown = value_of(option);
+    if (shown.find_first_not_of(' ') == std::string::npos) shown = option.get_name(true);
+    const std::string_view word = std::string_view(shown).substr(0, shown.find(' '));
+    return word.ends_with("FILE") || word.ends_with("DIR") || word.ends_with("PATH");
+}
+
+/// What CLI11 would take and no command can use: no name at all where a file is meant (`--config "$UNSET"`), what is
+/// no number though C reads it as one, and a number that it would make another of without a word.
+template <Value T>
+std::string unusable(const std::string& value) {
+    constexpr bool kUnsigned =
+        std::same_as<T, unsigned> || std::same_as<T, std::uint64_t> ||
+        std::same_as<T, std::optional<unsigned>> || std::same_as<T, std::optional<std::uint64_t>> ||
+        std::same_as<T, std::vector<unsigned>> || std::same_as<T, std::vector<std::uint64_t>>;
+    if constexpr (kUnsigned) {
+        if (value.starts_with('-')) return "'" + value + "' is not a number from 0";
+        std::uint64_t number = 0;
+        const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+        if (read.ec == std::errc::result_out_of_range) return "'" + value + "' is too large";
+    } else if constexpr (std::same_as<T, double> || std::same_as<T, std::optional<double>>) {
+        double number = 0;
+        if (CLI::detail::lexical_cast(value, number) && !std::isfinite(number))
+            return "'" + value + "' is not a number";
+    }
+    return {};
 }
 
 /// CLI11's own sentences where they do not read well.
@@ -184,17 +215,12 @@ template <Value T>
 Option* Command::add_option(const std::string& names, T& target, const std::string& description,
                             const std::string& shown) {
     CLI::Option& made = *app_.add_option(names, target, description);
-    if constexpr (std::same_as<T, unsigned> || std::same_as<T, std::uint64_t> ||
-                  std::same_as<T, std::optional<unsigned>> ||
-                  std::same_as<T, std::optional<std::uint64_t>>) {
-        // CLI11 would wrap it around.
-        made.check(CLI::Validator(
-            [](const std::string& value) {
-                return value.starts_with('-') ? "'" + value + "' is not a number from 0"
-                                              : std::string();
-            },
-            ""));
-    }
+    made.check(CLI::Validator(
+        [&made](const std::string& value) {
+            if (value.empty() && names_file(made)) return std::string("is empty; expected a path");
+            return unusable<T>(value);
+        },
+        ""));
     Option& option = options_.emplace_back(made);
     return shown.empty() ? &option : option.option_text(shown);
 }

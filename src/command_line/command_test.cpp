@@ -22,12 +22,22 @@ protected:
             ->one_of({"table", "json"})
             ->option_text("FORMAT");
         list->add_option("--wait", wait_, "Seconds")->range(1, 60);
+        list->add_option("--load", load_, "How busy", "X");
+        list->add_option("--seed", seed_, "First number", "N");
+        list->add_option("--prices", prices_, "What they cost", "FILE (prices.yaml)");
+        list->add_option("--model", model_, "Which")->type_name("MODEL[:N]");
+        list->add_option("--share", share_, "How much")->range(1U, 100U)->type_name("PERCENT");
         list->add_option("NAME", names_, "Which");
         list->callback([this] { ran_ = true; });
     }
     Command program_{"A tool.", "tool"};
     std::string format_ = "table";
     int wait_ = 0;
+    double load_ = 0;
+    std::uint64_t seed_ = 0;
+    std::string prices_;
+    std::string model_;
+    unsigned share_ = 0;
     std::vector<std::string> names_;
     bool ran_ = false;
 };
@@ -47,6 +57,8 @@ TEST_F(Tool, TellsTheHelpOfTheCommandThatWasNamedLast) {
     EXPECT_THAT(parsed.text, testing::HasSubstr("Usage: tool gpu list [OPTIONS] [NAME...]"));
     EXPECT_THAT(parsed.text, testing::HasSubstr("--output FORMAT"));
     EXPECT_THAT(parsed.text, testing::Not(testing::HasSubstr("--help VALUE"))) << "a flag";
+    EXPECT_THAT(parsed.text, testing::HasSubstr("--model MODEL[:N] "));
+    EXPECT_THAT(parsed.text, testing::HasSubstr("--share PERCENT "));
     EXPECT_FALSE(ran_);
 }
 
@@ -69,13 +81,27 @@ TEST_F(Tool, SaysWhichValuesItTakes) {
     EXPECT_EQ(program_.parse("gpu").text, "a command is required");
 }
 
+TEST_F(Tool, RefusesWhatLooksLikeAValueAndIsNone) {
+    for (const std::string word : {"nan", "inf", "-inf", "1e999"}) {
+        EXPECT_EQ(program_.parse("gpu list --load " + word).text,
+                  "--load: '" + word + "' is not a number");
+    }
+    EXPECT_EQ(program_.parse("gpu list --seed 18446744073709551615").kind, Kind::kRun);
+    EXPECT_EQ(program_.parse("gpu list --seed 18446744073709551616").text,
+              "--seed: '18446744073709551616' is too large");
+    EXPECT_EQ(program_.parse("gpu list --seed=-1").text, "--seed: '-1' is not a number from 0");
+    EXPECT_EQ(program_.parse({"gpu", "list", "--prices", ""}).text,
+              "--prices: is empty; expected a path");
+    EXPECT_EQ(program_.parse({"gpu", "list", ""}).kind, Kind::kRun) << "a name may be empty";
+}
+
 TEST_F(Tool, DescribesItsOptionsForCompletion) {
     const std::vector<Description> options = program_.commands()[0]->commands()[0]->options();
-    ASSERT_EQ(options.size(), 4U);
+    ASSERT_EQ(options.size(), 9U);
     EXPECT_THAT(options[1].names, testing::ElementsAre("--output", "-o"));
     EXPECT_THAT(options[1].choices, testing::ElementsAre("table", "json"));
     EXPECT_TRUE(options[1].takes_value);
-    EXPECT_TRUE(options[3].names.empty());
+    EXPECT_TRUE(options[8].names.empty());
     EXPECT_EQ(summary_of(program_.commands()[0]->description()), "Look at GPUs");
 }
 

@@ -69,12 +69,26 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// CLI11 writes what a check expects behind the name: "PERCENT:UINT in [0 - 100]", "FORMAT:{json,yaml}". The name can have
+/// such marks of its own: "MODEL[:N]", "HOST:PORT".
+std::size_t begin_of_checks(std::string_view type) {
+    std::size_t begin = type.size();
+    for (const std::string_view mark :
+         {"{", ":{", ":UINT in [", ":INT in [", ":FLOAT in [", ":FILE"}) {
+        begin = std::min(begin, type.find(mark));
+    }
+    return begin;
+}
+
+}  // namespace
+
 std::string value_of(const CLI::Option& option) {
     if (!option.get_option_text().empty()) return option.get_option_text();
     if (option.get_type_size() == 0 || option.get_expected_max() == 0) return {};  // a flag
     std::string type = option.get_type_name();
-    // CLI11 writes what a check expects behind the name: "PERCENT:UINT in [0 - 100]", "FORMAT:{json,yaml}".
-    std::string checks = type.substr(std::min(type.find_first_of(":{"), type.size()));
+    const std::string checks = type.substr(begin_of_checks(type));
     type.resize(type.size() - checks.size());
     if (type == "UINT" || type == "INT" || type == "FLOAT") type = "N";
     if (type == "TEXT" || type.empty()) type = "VALUE";

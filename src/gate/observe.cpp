@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/sentence.h"
-
 namespace aliquot::gate {
 namespace {
 
@@ -66,12 +64,14 @@ Result<NodeState> observe(gpu::Sensors& sensors, gpu::Meters& meters,
         uuids.push_back(gpu.uuid);
         node.push_back(std::move(state));
     }
-    if (node.size() < only.size() || node.empty()) {
-        return Error{ErrorCode::kNotFound, only.empty() ? "this node has no GPU"
-                                                        : "of " + counted(only.size(), "GPU") +
-                                                              " asked for the driver lists " +
-                                                              std::to_string(node.size())};
+    for (const std::string& word : only) {
+        const bool is_there = std::ranges::any_of(
+            inventory->gpus, [&](const gpu::Gpu& gpu) { return is_wanted(gpu, {word}); });
+        if (!is_there) {
+            return Error{ErrorCode::kNotFound, "there is no GPU '" + word + "' on this node"};
+        }
     }
+    if (node.empty()) return Error{ErrorCode::kNotFound, "this node has no GPU"};
     const auto readings = meters.read(questions, deadline);
     const auto probes = sensors.probe(uuids);
     for (std::size_t i = 0; i < node.size(); ++i) {

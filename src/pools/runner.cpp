@@ -54,7 +54,8 @@ Result<Done> check_options(const RunnerOptions& options, const std::string& name
     for (const auto* const amount :
          {&options.cpu_limit, &options.cpu_request, &options.memory_limit, &options.memory_request,
           &options.cache_size}) {
-        if (!k8s::Quantity::parse(*amount)) {
+        const auto value = k8s::quantity_value(*amount);
+        if (!value || *value <= 0) {
             return refused("'" + one_line(*amount, 40) +
                            "' is not an amount, expected one as 4 or 16Gi");
         }

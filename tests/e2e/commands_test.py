@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -123,6 +124,27 @@ READERS = [
     "pool provider {file}", "job submit -f {file}", "job template -f {file}", "size measured {file}", "detect {file}",
     "mig plan {file} --gpu a100-40", "image check {file}", "install --config {file} --dry-run", "up {file} --gpu a2",
 ]
+# What was taken once, and did something else than was meant.
+REFUSED = [
+    ('plan --gpu a2 --workloads ""', "--workloads: is empty; expected a path"),
+    ('config explain "" --node-state {node}', "FILE: is empty; expected a path"),
+    ('gate after --record "" --node-state {node}', "--record: is empty; expected a path"),
+    ("plan --gpu a2 --usd-per-kwh nan", "--usd-per-kwh: 'nan' is not a number"),
+    ("size batch --gpu a100-80 --memory inf", "--memory: 'inf' is not a number"),
+    ("queue simulate --seed 99999999999999999999", "--seed: '99999999999999999999' is too large"),
+    ("size node g4dn.xlarge --driver abc", "--driver: 'abc' is not a version such as 535.183"),
+    ("mig assert --config mig.yaml --select off --gpu-index 7 --node-state {node}", "there is no GPU '7' on this node"),
+    ("mig apply --config mig.yaml --select off --gpu-index 7 --dry-run --node-state {node}", "there is no GPU '7' on this node"),
+    ("gate before --gpu 7 --node-state {node}", "there is no GPU '7' on this node"),
+    ("pool explain other -f pool.yaml", "pool.yaml: has no pool 'other'"),
+    ("runner values pool.yaml --url https://github.com/org/repo --cpu=-1", "'-1' is not an amount"),
+    ('up --gpu a2 ""', "manifest: is empty; expected a path"),
+    ("up --gpu a2 --metrics-listen nowhere pod.yaml", "--metrics-listen: "),
+    ("install --claims -o yaml", "--claims needs --dra as well: auto, whole, fixed, consumable or by-label"),
+    ("install --claims-preemption --dra auto -o yaml", "--claims-preemption needs --claims as well"),
+    ("install --placement-strict -o yaml", "--placement-strict needs --placement as well"),
+    ("doctor --explain " + "x" * 5000, "x" * 250),
+]
 WRONG = ["--nonsense", "--nonsense=1", "--color blue"]
 MIG = """version: v1
 mig-configs:
@@ -228,6 +250,28 @@ class Commands(unittest.TestCase):
             self.assertEqual((code, out), (2, ""), f"aliquot {words}: {err}")
             self.assertRegex(err, rf"^aliquot: {re.escape(str(absent))}: .*No such file or directory\n$", words)
         self.each(check, READERS)
+
+    def test_what_was_once_taken_is_refused(self):
+        def check(row):
+            words, told = row
+            code, out, err = run([word.format(node=self.node) for word in shlex.split(words)], self.here)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), f"aliquot {words[:200]}: {err[:600]}")
+            self.assertIn(told, err)
+            self.assertLess(len(err), 700, words[:200])
+        self.each(check, REFUSED)
+
+    def test_a_guard_that_cannot_be_preloaded_is_no_run_without_limits(self):
+        code, out, err = run(["run", "--node-state", str(self.node), "--gpu-memory", "1Gi", "--guard-library", "task.txt", "--", "true"], self.here)
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        self.assertIn("task.txt: expected a shared library, libaliquot-guard.so", err)
+
+    def test_a_record_goes_into_a_device_and_does_not_replace_it(self):
+        pipe = self.here / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        code, _, err = run(["gate", "before", "--node-state", str(self.node), "--record", str(pipe)], self.here)
+        self.assertEqual((code, pipe.is_fifo(), os.read(reader, 1)), (0, True, b"{"), err)
+        os.close(reader)
 
     def wrong_words(self, name):
         """Words that this command cannot take, by what its page says of it."""

@@ -16,7 +16,7 @@ void add_image_words(command_line::Command& command, ValueOptions& words) {
     command.add_option("--image,--set-image", values.image, "The image of agent and controller",
                        "REFERENCE");
     command
-        .add_option("--image-pull-policy", values.pull_policy, "When nodes fetch it",
+        .add_option("--image-pull-policy", values.pull_policy, "When nodes pull the image",
                     "WORD (Always, IfNotPresent, Never)")
         ->one_of({"Always", "IfNotPresent", "Never"});
     command.add_option("--node-selector", words.node_selector,
@@ -38,11 +38,10 @@ void add_node_words(command_line::Command& command, ValueOptions& words) {
         ->one_of({"privileged", "runtime"});
     command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod",
                        "NAME");
-    command.add_option(
-        "--device-list-strategy", values.device_list_strategy,
-        "How containers are told their GPUs: envvar, volume-mounts, cdi-annotations, "
-        "cdi-cri; a comma list. Default: by profile",
-        "LIST");
+    command.add_option("--device-list-strategy", values.device_list_strategy,
+                       "How containers learn their GPUs: envvar, volume-mounts, cdi-annotations, "
+                       "cdi-cri; a comma list. Default: by profile",
+                       "LIST");
     command.add_option("--kubelet-root", values.kubelet_root, "kubelet's --root-dir; by profile",
                        "DIR");
     command.add_option("--driver-root", values.driver_root,
@@ -52,9 +51,7 @@ void add_node_words(command_line::Command& command, ValueOptions& words) {
                     "Where the API server listens, for the network policy; by profile", "PORT")
         ->range(1, 65535);
     command.add_option("--agent-flag", values.agent_args,
-                       "A flag of aliquot-agent, as it is there; "
-                       "may be repeated",
-                       "--NAME=VALUE");
+                       "Pass this flag on to aliquot-agent; may be repeated", "--NAME=VALUE");
 }
 
 void add_sharing_words(command_line::Command& command, ValueOptions& words) {
@@ -111,7 +108,7 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
 void add_controller_roles(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command.add_flag("--no-webhook", words.no_webhook,
-                     "Without the controller: annotations aliquot.dev/gpu-... do nothing");
+                     "Leave out the controller; annotations aliquot.dev/gpu-... then do nothing");
     command
         .add_flag("--placement", values.placement,
                   "Choose node and GPU of pods in namespaces labelled "
@@ -138,12 +135,13 @@ void add_controller_roles(command_line::Command& command, ValueOptions& words) {
                      "for; with --claims");
     command
         .add_flag("--pools", values.pools,
-                  "Tend Pools of GPU nodes: see aliquot pool --help; their definition is made, too")
+                  "Manage Pools of GPU nodes (see aliquot pool --help), and create their "
+                  "CustomResourceDefinition")
         ->excludes("--no-webhook");
     command
         .add_flag("--jobs", values.jobs,
-                  "GPU jobs beside Kueue: admission by what the GPUs have room for, and when jobs "
-                  "will likely start")
+                  "Manage GPU jobs with Kueue: admit what the GPUs have room for, and forecast "
+                  "when jobs start")
         ->excludes("--no-webhook");
     command
         .add_option("--jobs-api", values.jobs_api,
@@ -166,32 +164,36 @@ void add_surroundings(command_line::Command& command, ValueOptions& words) {
                        "Secret in aliquot-system with PGUSER, PGPASSWORD, ... for PostgreSQL",
                        "NAME");
     command.add_option("--prices", words.prices,
-                       "Own prices and budgets: see aliquot price check; with --cost-store",
+                       "Your own prices and budgets (see aliquot price check); with --cost-store",
                        "FILE");
     command.add_flag("--service-monitor", values.service_monitor,
                      "Add a ServiceMonitor for the Prometheus operator");
     command.add_flag("--pod-monitor", values.pod_monitor, "The same as a PodMonitor")
         ->excludes("--service-monitor");
     command.add_flag("--prometheus-rule", values.prometheus_rule,
-                     "For the Prometheus operator: alerts and recording rules");
+                     "Add alerts and recording rules for the Prometheus operator");
     command.add_flag("--metrics-api", values.metrics_api,
-                     "GPU metrics for autoscalers: aliquot metrics-api");
+                     "Add GPU metrics for autoscalers: aliquot metrics-api");
     command.add_option("--metrics-namespace", values.metrics_namespace,
-                       "Where Prometheus is: it alone may read metrics", "NAME (monitoring)");
+                       "Namespace of Prometheus, which alone may read metrics",
+                       "NAME (monitoring)");
     command
-        .add_option("--api-server-cidr", values.api_server_cidrs,
-                    "Who may ask the webhook: the API servers, as 10.0.0.1/32", "LIST")
+        .add_option(
+            "--api-server-cidr", values.api_server_cidrs,
+            "Addresses of the API servers, which alone may call the webhook, as 10.0.0.1/32",
+            "LIST")
         ->delimiter(',');
-    command.add_option("--webhook-client-ca", values.webhook_client_ca,
-                       "ConfigMap with ca.crt: the webhook answers its certificates only", "NAME");
+    command.add_option(
+        "--webhook-client-ca", values.webhook_client_ca,
+        "ConfigMap with ca.crt: the webhook accepts only certificates that it signed", "NAME");
     command
         .add_option("--webhook-client-names", values.webhook_client_names,
-                    "Common names of these that may ask; default: all", "LIST")
+                    "Common names of the clients that it accepts; default: all", "LIST")
         ->delimiter(',');
     command.add_flag("--no-network-policy", words.no_network_policy,
                      "Do not create NetworkPolicies");
     command.add_flag("--critical-quota", values.critical_quota,
-                     "A ResourceQuota that permits the critical priority class, for GKE");
+                     "Add a ResourceQuota that permits the critical priority class, for GKE");
 }
 
 std::optional<std::string> file_text(Context& context, const std::string& name) {

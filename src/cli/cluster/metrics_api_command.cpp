@@ -120,11 +120,11 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     command.add_option("--agents", gather.agents, "Agents: HOST:PORT or https://HOST:PORT", "LIST")
         ->delimiter(',');
     command.add_option("--agents-service", gather.service,
-                       "A name all of whose addresses are agents: a headless service", "NAME:PORT");
-    command.add_option("--agents-ca-file", gather.ca_file, "Who signs the agents' certificates",
+                       "A headless service whose addresses are the agents", "NAME:PORT");
+    command.add_option("--agents-ca-file", gather.ca_file, "CA of the agents' certificates",
                        "FILE");
     command_line::Option* certificate = command.add_option(
-        "--agents-cert-file", gather.certificate_file, "Our certificate for the agents");
+        "--agents-cert-file", gather.certificate_file, "Client certificate to show to the agents");
     command_line::Option* key = command.add_option("--agents-key-file", gather.key_file, "Its key");
     certificate->option_text("FILE")->needs(key);
     key->option_text("FILE")->needs(certificate);
@@ -134,7 +134,7 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
     command.add_option("--agents-password-file", words.agents_password_file,
                        "File with the password for the agents", "FILE");
     command
-        .add_option("--every", words.every_seconds, "Seconds between two queries of the agents",
+        .add_option("--every", words.every_seconds, "Seconds between queries of the agents",
                     "SECONDS (10)")
         ->range(1, 60);
     command
@@ -145,9 +145,9 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
 
 void add_serving(command_line::Command& command, MetricsApiOptions& words) {
     scaling::MetricsApiOptions& options = words.options;
-    command.add_option("--listen", options.listen, "Where to answer", "ADDRESS:PORT (:6443)");
+    command.add_option("--listen", options.listen, "Address to listen on", "ADDRESS:PORT (:6443)");
     command.add_option("--tls-cert-file", options.certificate_file,
-                       "Our certificate; without one it is made at the start", "FILE");
+                       "Certificate of the server; default: one made at the start", "FILE");
     command.add_option("--tls-key-file", options.key_file, "Its key", "FILE");
     command
         .add_option("--authentication", words.authentication,
@@ -155,11 +155,11 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
                     "KIND (front-proxy, none)")
         ->one_of({"front-proxy", "none"});
     command.add_option("--requestheader-client-ca-file", options.front_proxy_ca_file,
-                       "Who signs the front proxy's certificate; default: what the cluster says",
+                       "CA of the front proxy's certificate; default: the cluster's setting",
                        "FILE");
     command
         .add_option("--requestheader-allowed-names", options.front_proxy_names,
-                    "Names of the front proxy; default: any that is signed so", "LIST")
+                    "Accepted names of the front proxy; default: any that this CA signed", "LIST")
         ->delimiter(',');
     command.add_option("--kubeconfig", options.kube.kubeconfig, "How to reach the API server",
                        "FILE");
@@ -170,14 +170,14 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
 
 void add_printing(command_line::Command& command, MetricsApiOptions& words) {
     command.add_flag("--print-manifests", words.print_manifests,
-                     "Print what the cluster needs, instead of serving");
+                     "Print the manifests for the cluster instead of serving");
     command.add_option("--namespace", words.manifests.namespace_name, "Namespace of the manifests",
                        "NAME (aliquot-system)");
     command.add_option("--image", words.manifests.image, "Its image", "REFERENCE");
     command.add_option("--replicas", words.manifests.replicas, "How many", "NUMBER (2)")
         ->range(1, 10);
     command.add_flag("--without-certificate", words.without_certificate,
-                     "Print no certificate: each server makes its own, which is not verified");
+                     "Leave out the certificate: each server makes its own, which is not verified");
 }
 
 }  // namespace

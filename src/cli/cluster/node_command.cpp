@@ -93,7 +93,7 @@ void add_node_command(command_line::Command& program, Context& context) {
                      "NAME (present, accelerator, model, resource, role, type)")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"});
     command->add_flag("--no-features", words->no_features,
-                      "Without the labels of NVIDIA's gpu-feature-discovery");
+                      "Leave out the labels of NVIDIA's gpu-feature-discovery");
     command
         ->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's",
                      "WORD (none, single, mixed)")

@@ -138,7 +138,7 @@ void add_node_label(command_line::Command& node, Context& context) {
     command->add_flag("--all", words->choice.all, "All nodes with GPUs");
     command
         ->add_option("--profile", words->profiles,
-                     "Labels by the GPUs of the node; may be repeated",
+                     "Set the labels that follow from the node's GPUs; may be repeated",
                      "NAME (present, accelerator, model, resource, role, type)")
         ->one_of({"present", "accelerator", "model", "resource", "role", "type"});
     command->add_flag("--force", words->change.force, "Take over labels that others set");

@@ -308,7 +308,7 @@ void add_release(command_line::Command& placement, Context& context) {
 
 void add_placement_command(command_line::Command& program, Context& context) {
     command_line::Command* placement = program.add_subcommand(
-        "placement", "Show and steer where pods of the cluster get their GPUs");
+        "placement", "Show and control where pods of the cluster get their GPUs");
     placement->require_subcommand(1);
     placement->footer("aliquot placement status\naliquot placement release --all");
     add_status(*placement, context);

@@ -252,11 +252,11 @@ void add_move_limits(command_line::Command& command, DefragOptions& words) {
         ->range(1U, 1000U);
     command
         .add_option("--max-priority", words.limits.most_priority,
-                    "Pods with a higher priority are left alone", "NUMBER (0)")
+                    "Leave pods with a higher priority alone", "NUMBER (0)")
         ->range(-2'147'483'647 - 1, 2'147'483'647);
     command
-        .add_option("--least-run", words.least_run, "Pods that run for less are left alone",
-                    "TIME (10m)")
+        .add_option("--least-run", words.least_run,
+                    "Leave pods alone that have run for less than this", "TIME (10m)")
         ->check(limit_of_time(words.limits.least_run, seconds(0), std::chrono::hours(24 * 365)));
     command
         .add_option("--timeout", words.patience,
@@ -272,7 +272,8 @@ void add_placement_defrag(command_line::Command& placement, Context& context) {
         "aliquot placement defrag\n"
         "aliquot placement defrag --apply --max-moves 4");
     auto words = std::make_shared<DefragOptions>();
-    auto* const plan = command->add_flag("--plan", words->plan, "Tell what would be won (default)");
+    auto* const plan =
+        command->add_flag("--plan", words->plan, "Tell what would be gained (default)");
     command->add_flag("--apply", words->apply, "Move the pods, one after the other")
         ->excludes(plan);
     command->add_flag("--yes", words->yes, "With --apply: do not ask");

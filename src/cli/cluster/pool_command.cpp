@@ -199,8 +199,13 @@ void explain_pool_of_cluster(Context& context, const PoolOptions& words) {
 
 void explain_pool(Context& context, const PoolOptions& words) {
     if (!words.file.empty()) {
-        const auto all = pools_of_file(context, words.file);
-        return explain_pools(context, words, all);
+        auto all = pools_of_file(context, words.file);
+        if (all.empty()) return;
+        if (!words.name.empty()) {
+            std::erase_if(all, [&](const pools::Pool& one) { return one.name != words.name; });
+        }
+        if (!all.empty()) return explain_pools(context, words, all);
+        return fail(context, kUsage, words.file + ": has no pool '" + words.name + "'");
     }
     if (words.name.empty()) return fail(context, kUsage, "a pool's name or -f FILE expected");
     explain_pool_of_cluster(context, words);
@@ -343,7 +348,7 @@ void add_pool_command(command_line::Command& program, Context& context) {
                       "aliquot pool apply -f pool.yaml --dry-run", apply_pool);
     apply->add_option("-f,--file", words->file, "Pool file; - is standard input", "FILE")
         ->required();
-    apply->add_flag("--dry-run", words->dry_run, "Have the cluster check them only");
+    apply->add_flag("--dry-run", words->dry_run, "Only let the API server validate them");
     auto* list = add("list", "List the pools of the cluster", "aliquot pool list", list_pools);
     add_output(*list, words->format);
     auto* show = add("show", "Show one pool", "aliquot pool show gpu-pool -o json", show_pool);
@@ -352,20 +357,21 @@ void add_pool_command(command_line::Command& program, Context& context) {
                         "aliquot pool explain gpu-pool\n"
                         "aliquot pool explain -f pool.yaml --at 2026-12-01T09:00:00Z",
                         explain_pool);
-    explain->add_option("POOL", words->name, "Its name in the cluster", " ")->complete_by("pools");
+    explain->add_option("POOL", words->name, "Its name, in the cluster or in the file", " ")
+        ->complete_by("pools");
     explain->add_option("-f,--file", words->file, "Read the pool from a file, without a cluster",
                         "FILE");
-    explain->add_option("--at", words->at, "At this time instead of now", "TIME");
+    explain->add_option("--at", words->at, "As of this time instead of now", "TIME");
     add_output(*explain, words->format);
-    auto* scale = add("scale", "Have at least so many nodes, whatever schedule and queue want",
+    auto* scale = add("scale", "Keep at least this many nodes, whatever schedule and queue ask for",
                       "aliquot pool scale gpu-pool --replicas 5", scale_pool);
     scale->add_option("--replicas", words->nodes, "Nodes", "N")->required();
-    auto* hold = add("hold", "Have exactly so many nodes, within min and max, until it is released",
+    auto* hold = add("hold", "Keep exactly this many nodes, within min and max, until released",
                      "aliquot pool hold gpu-pool --replicas 0 --until 2026-12-02T07:00:00Z\n"
                      "aliquot pool hold gpu-pool --release",
                      hold_pool);
     hold->add_option("--replicas", words->nodes, "Nodes", "N");
-    hold->add_option("--until", words->until, "When it ends by itself", "TIME");
+    hold->add_option("--until", words->until, "When the hold ends by itself", "TIME");
     hold->add_flag("--release", words->release, "End it");
     for (auto* const command : {show, scale, hold}) {
         command->add_option("POOL", words->name, "Its name", " ")->required()->complete_by("pools");
@@ -378,12 +384,13 @@ void add_pool_command(command_line::Command& program, Context& context) {
                        "aliquot pool render pool.yaml --tags",
                        render_pool);
     render->add_option("FILE", words->file, "Pool file; - is standard input", " ")->required();
-    render->add_option("--nodes", words->nodes, "Nodes that there should be now", "N (0)");
+    render->add_option("--nodes", words->nodes, "Number of nodes that there should be now",
+                       "N (0)");
     render->add_flag("--tags", words->tags, "Tags of an Auto Scaling group instead");
     add_pool_provider(*pool, context);
     add_pool_spot(*pool, context);
-    add("crd", "Print the definition of pools", "aliquot pool crd | kubectl apply -f -",
-        [](Context& out, const PoolOptions&) {
+    add("crd", "Print the CustomResourceDefinition of pools",
+        "aliquot pool crd | kubectl apply -f -", [](Context& out, const PoolOptions&) {
             out.out << document::to_yaml(pools::pool_definition());
         });
 }

@@ -69,14 +69,14 @@ void add_pool_provider(command_line::Command& pool, Context& context) {
         "--client-ca ca.crt");
     const auto words = std::make_shared<ProviderWords>();
     command->add_option("FILE", words->file, "Pools and their machines", " ")->required();
-    command->add_option("--listen", words->options.listen, "Where it listens",
+    command->add_option("--listen", words->options.listen, "Address to listen on",
                         "ADDRESS (127.0.0.1:8086)");
     command->add_option("--state", words->options.state_file,
-                        "Keeps here which machines are on, for a restart", "FILE");
+                        "File that remembers across restarts which machines are on", "FILE");
     command->add_option("--tls-cert", words->certificate, "Certificate of the server", "FILE");
     command->add_option("--tls-key", words->key, "Its key", "FILE");
-    command->add_option("--client-ca", words->client_authority,
-                        "Who signs the certificates of clients", "FILE");
+    command->add_option("--client-ca", words->client_authority, "CA of the clients' certificates",
+                        "FILE");
     command->callback([words, &context] { provide(context, *words); });
 }
 

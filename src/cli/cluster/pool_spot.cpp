@@ -120,9 +120,8 @@ void advise_spot(Context& context, const SpotWords& words) {
 void add_pool_spot(command_line::Command& pool, Context& context) {
     command_line::Command* command =
         pool.add_subcommand("spot",
-                            "Tell whether a spot node pays for a job: what it is expected to cost "
-                            "and when to end, with "
-                            "what is done twice\n\nExit code 1: it does not pay.");
+                            "Tell whether a spot node pays off for a job: its expected cost and "
+                            "end, including work done twice\n\nExit code 1: it does not pay.");
     command->footer(
         "aliquot pool spot p5.48xlarge --hours 20 --checkpoint 30m --spot-price 17.63\n"
         "aliquot pool spot g5.xlarge --hours 8 --spot-price 0.42 --deadline 10h -o json");
@@ -130,22 +129,26 @@ void add_pool_spot(command_line::Command& pool, Context& context) {
     command->add_option("INSTANCE", words->type, "Type of the machine", " ")
         ->required()
         ->complete_by("machine-types");
-    command->add_option("--hours", words->hours, "What the job takes", "HOURS")
+    command->add_option("--hours", words->hours, "How long the job takes", "HOURS")
         ->range(0.01, 100'000.0)
         ->required();
     command
-        ->add_option("--spot-price", words->spot_price, "USD an hour; default: of the table", "USD")
+        ->add_option("--spot-price", words->spot_price, "USD per hour; default: from the table",
+                     "USD")
         ->range(0.0, 10'000.0);
     command
-        ->add_option("--price", words->price, "USD an hour on demand; default: of the table", "USD")
+        ->add_option("--price", words->price, "USD per hour on demand; default: from the table",
+                     "USD")
         ->range(0.0, 10'000.0);
     command->add_option("--checkpoint", words->checkpoint,
-                        "How often it saves; default: it saves nothing", "DURATION");
-    command->add_option("--save", words->save, "What saving takes", "DURATION (30s)");
-    command->add_option("--restart", words->restart, "Until it goes on elsewhere", "DURATION (6m)");
-    command->add_option("--deadline", words->deadline, "When it must have ended", "DURATION");
+                        "Time between checkpoints; default: none are saved", "DURATION");
+    command->add_option("--save", words->save, "How long saving a checkpoint takes",
+                        "DURATION (30s)");
+    command->add_option("--restart", words->restart, "How long until it continues elsewhere",
+                        "DURATION (6m)");
+    command->add_option("--deadline", words->deadline, "Latest end of the job", "DURATION");
     command
-        ->add_option("--notices", words->notices, "How often an hour a node is taken back",
+        ->add_option("--notices", words->notices, "How many times per hour a node is reclaimed",
                      "N (0.05)")
         ->range(0.0, 60.0);
     add_output(*command, words->format, {"text"});

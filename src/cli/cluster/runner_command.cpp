@@ -189,14 +189,15 @@ void add_values_options(command_line::Command& command, RunnerWords& words) {
         .add_option("--label", options.labels,
                     "Labels of the runners; default: self-hosted,linux,x64,gpu,cuda", "LABELS")
         ->delimiter(',');
-    command.add_option("--min", options.min_runners, "Idle runners that are kept", "N (0)");
-    command.add_option("--max", options.max_runners, "Runners at most", "N (10)");
-    command.add_option("--resource", options.resource, "What a job gets of a GPU",
+    command.add_option("--min", options.min_runners, "Number of idle runners to keep", "N (0)");
+    command.add_option("--max", options.max_runners, "Maximum number of runners", "N (10)");
+    command.add_option("--resource", options.resource, "Resource that a job requests",
                        "RESOURCE (nvidia.com/gpu)");
-    command.add_option("--count", options.amount, "How many of it", "N (1)")->range(1U, 16U);
-    command.add_option("--cpu", options.cpu_request, "CPUs of a job: request", "AMOUNT (4)");
+    command.add_option("--count", options.amount, "How many of this resource", "N (1)")
+        ->range(1U, 16U);
+    command.add_option("--cpu", options.cpu_request, "CPU request of a job", "AMOUNT (4)");
     command.add_option("--cpu-limit", options.cpu_limit, "and limit", "AMOUNT (8)");
-    command.add_option("--memory", options.memory_request, "Memory of a job: request",
+    command.add_option("--memory", options.memory_request, "Memory request of a job",
                        "AMOUNT (16Gi)");
     command.add_option("--memory-limit", options.memory_limit, "and limit", "AMOUNT (32Gi)");
     command.add_option("--cache-claim", options.cache_claim,
@@ -209,7 +210,7 @@ void add_values_options(command_line::Command& command, RunnerWords& words) {
                        "clean; for pods of jobs see aliquot gate watch",
                        "IMAGE");
     command.add_flag("--objects", words.objects,
-                     "Print the job pod's template and the claim, for kubectl, instead");
+                     "Print the job pod's template and the claim instead, for kubectl");
 }
 
 void print_rules(Context& context, const RunnerWords& words) {
@@ -229,11 +230,12 @@ void add_rules(command_line::Command& runner, const std::shared_ptr<RunnerWords>
     rules->add_option("POOL", words->file, "Pool file; - is standard input", " ")->required();
     rules->add_option("--name", words->options.name, "Name of the scale set; default: the pool's",
                       "NAME");
-    rules->add_option("--resource", words->options.resource, "What a job gets of a GPU",
+    rules->add_option("--resource", words->options.resource, "Resource that a job requests",
                       "RESOURCE (nvidia.com/gpu)");
-    rules->add_option("--count", words->options.amount, "How many of it", "N (1)")->range(1U, 16U);
+    rules->add_option("--count", words->options.amount, "How many of this resource", "N (1)")
+        ->range(1U, 16U);
     rules
-        ->add_option("--price", words->price, "USD an hour of a node; default: its list price",
+        ->add_option("--price", words->price, "USD per hour of a node; default: its list price",
                      "USD")
         ->range(0.0, 10'000.0);
     rules->callback([words, &context] { print_rules(context, *words); });

@@ -264,7 +264,7 @@ void add_detect_command(command_line::Command& program, Context& context) {
                         "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each",
                         "FILE");
     command
-        ->add_option("--kind", words->kind, "Kind of input, when the name does not tell",
+        ->add_option("--kind", words->kind, "Kind of input, if the name does not tell",
                      "KIND (auto, text, requirements, dockerfile, manifest, code, command)")
         ->one_of({"auto", "text", "requirements", "dockerfile", "manifest", "code", "command"});
     add_output(*command, words->format, {"text"});

@@ -184,7 +184,7 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
         .add_option("--quant", words.quant, "Number format of its weights",
                     "FORMAT (fp32, bf16, fp16, fp8, int8, int4, q4_k_m ...)")
         ->needs(model);
-    command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
+    command.add_option("--train", words.train, "Training instead of inference", "full|lora|qlora")
         ->one_of({"full", "lora", "qlora"})
         ->needs(model);
     command.add_option("--ctx", words.context, "Its context in tokens", "TOKENS (8192, 128k)")
@@ -197,8 +197,8 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
 }
 
 void add_undo(command_line::Command& command, PlanOptions& words) {
-    auto* const undo = command.add_option(
-        "--undo", words.undo.directory, "Take back what --write wrote there; makes no plan", "DIR");
+    auto* const undo = command.add_option("--undo", words.undo.directory,
+                                          "Undo what --write wrote there; makes no plan", "DIR");
     command
         .add_flag("--cluster", words.undo.on_cluster,
                   "With --undo: Deployments that the plan moved to a GPU go back as well")
@@ -240,10 +240,10 @@ void add_plan_command(command_line::Command& program, Context& context) {
                      "Whether limits of a share are enforced; off: plain time-slicing", "on|off")
         ->one_of({"on", "off"});
     command->add_flag("--no-reboot", words->no_reboot,
-                      "Avoid anything that drains a node or resets a GPU");
+                      "Avoid whatever drains a node or resets a GPU");
     command
-        ->add_option("--usd-per-kwh", words->usd_per_kwh, "Price of energy, for own hardware",
-                     "USD")
+        ->add_option("--usd-per-kwh", words->usd_per_kwh,
+                     "Price of energy, for hardware of your own", "USD")
         ->range(0.0, 100.0);
     command->add_option("--what-if", words->what_if, "Plan again with more of a workload",
                         "add=NxNAME");

@@ -197,13 +197,14 @@ void check(Context& context, const CheckOptions& words) {
 
 void add_list(command_line::Command& price, Context& context) {
     command_line::Command* command =
-        price.add_subcommand("list", "What machines with GPUs cost, the cheapest GPU first");
+        price.add_subcommand("list", "List what machines with GPUs cost, the cheapest GPU first");
     const auto words = std::make_shared<ListOptions>();
     command->add_option("--gpu", words->gpu, "Only machines with this GPU", "MODEL")
         ->complete_by("gpu-models");
     command->add_option("--cloud", words->cloud, "Only machines of this cloud", "CLOUD")
         ->one_of({"aws", "azure", "gcp"});
-    command->add_option("--prices", words->prices, "Own prices, which go first", "FILE");
+    command->add_option("--prices", words->prices, "Your own prices, which take precedence",
+                        "FILE");
     add_output(*command, words->format);
     command->footer(
         "aliquot price list --gpu t4 --cloud aws\naliquot price list --prices site.yaml");
@@ -226,10 +227,10 @@ Result<cost::PriceFile> read_price_file(const std::string& name) {
 
 void add_price_command(command_line::Command& program, Context& context) {
     command_line::Command* price = program.add_subcommand(
-        "price", "What machines with GPUs cost: the table, and prices of your own");
+        "price", "Show what machines with GPUs cost: the table, and prices of your own");
     add_list(*price, context);
     command_line::Command* command = price->add_subcommand(
-        "check", "Check a file of own prices and budgets, and show what it says");
+        "check", "Check a file of your own prices and budgets, and show its contents");
     const auto words = std::make_shared<CheckOptions>();
     command->add_option("FILE", words->file, "Price file; - for standard input", " ")->required();
     command->footer("aliquot price check examples/cost/site.yaml");

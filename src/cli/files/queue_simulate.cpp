@@ -331,7 +331,7 @@ void add_output(command_line::Command& command, SimulateOptions& words) {
 void add_queue_simulate(command_line::Command& queue, Context& context) {
     command_line::Command* command =
         queue.add_subcommand("simulate",
-                             "Play a trace of jobs under queue policies and compare waits\n\n"
+                             "Replay a trace of jobs under queue policies and compare the waits\n\n"
                              "A trace is a CSV with a heading: submit and duration in seconds, "
                              "gpus, user, queue, name; or a published "
                              "one (Philly, Gavel, Alibaba's openb) that you have. Without one, a "
@@ -375,7 +375,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
         ->range(1.0, 1'000.0);
     command
         ->add_option("--reservations", words->reservations,
-                     "Blocked jobs that 'aliquot' lets nobody delay", "N")
+                     "Number of blocked jobs that 'aliquot' protects from delay", "N")
         ->capture_default_str()
         ->range(1U, 16U);
     command->add_option("--queue", words->queues,
@@ -384,7 +384,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
                       "'aliquot' ends jobs of borrowing queues for those below their quota");
     command
         ->add_option("--forecasts", words->forecasts,
-                     "Forecasts that are compared with what came; 0: none", "N (2000)")
+                     "Number of forecasts to compare with what happened; 0: none", "N (2000)")
         ->range(0U, 5'000'000U);
     add_synthetic(*command, *words);
     add_output(*command, *words);

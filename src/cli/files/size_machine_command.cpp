@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/sentence.h"
 #include "base/units.h"
+#include "catalog/version.h"
 #include "cli/answer.h"
 #include "cli/files/config_command.h"
 #include "cli/files/size_command.h"
@@ -272,19 +273,19 @@ void add_size_instance(command_line::Command& size, Context& context) {
     auto words = std::make_shared<InstanceOptions>();
     command->add_option("--cpu", words->cpu, "CPU request of the pod", "CORES");
     command->add_option("--memory", words->memory, "Memory request of the pod", "AMOUNT (16Gi)");
-    command->add_option("--gpu", words->gpu, "GPU model; any if left out", "MODEL")
+    command->add_option("--gpu", words->gpu, "GPU model; default: any", "MODEL")
         ->complete_by("gpu-models");
     command->add_option("--count", words->count, "GPUs of the pod", "N")->range(1U, 64U);
     command->add_option("--gpu-memory", words->gpu_memory, "Memory that each GPU must have",
                         "AMOUNT (40Gi)");
     command->add_option("--cloud", words->cloud, "Only this cloud", "aws|azure|gcp")
         ->one_of({"aws", "azure", "gcp"});
-    command->add_option("--type", words->type, "Only this machine: does it take the pod?", "TYPE")
+    command->add_option("--type", words->type, "Only this machine type", "TYPE")
         ->complete_by("machine-types");
-    command->add_option("--daemon-cpu", words->daemon_cpu, "What daemon sets take of every node",
+    command->add_option("--daemon-cpu", words->daemon_cpu, "CPU that DaemonSets take on every node",
                         "CORES");
-    command->add_option("--daemon-memory", words->daemon_memory, "What they take of its memory",
-                        "AMOUNT");
+    command->add_option("--daemon-memory", words->daemon_memory,
+                        "Memory that DaemonSets take on every node", "AMOUNT");
     add_output(*command, words->format, {"text"});
     command->callback([words, &context] { choose(context, *words); });
 }
@@ -300,22 +301,28 @@ void add_size_node(command_line::Command& size, Context& context) {
         "aliquot size node --gpu a100 --cpu 32 --memory 128 --gpus 4 --profile vision");
     auto words = std::make_shared<NodeCheckOptions>();
     command->add_option("TYPE", words->type, "A cloud machine")->complete_by("machine-types");
-    command->add_option("--profile", words->profile, "Which minimum", "training|vision")
+    command->add_option("--profile", words->profile, "Kind of workload", "training|vision")
         ->one_of({"training", "vision"});
     command->add_option("--gpu", words->facts.gpu, "GPU model", "MODEL")->complete_by("gpu-models");
     command->add_option("--gpus", words->facts.gpus, "GPUs of the node", "N")->range(1U, 64U);
     command->add_option("--cpu", words->facts.cpu, "CPU cores", "CORES")->range(0.0, 1e5);
     command->add_option("--memory", words->facts.memory_gib, "Memory in GiB", "GIB")
         ->range(0.0, 1e6);
-    command->add_option("--driver", words->facts.driver, "Driver version", "VERSION");
-    command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version", "VERSION");
+    const auto version = [](const std::string& value) {
+        return catalog::parse_version(value) ? std::string()
+                                             : "'" + value + "' is not a version such as 535.183";
+    };
+    command->add_option("--driver", words->facts.driver, "Driver version", "VERSION")
+        ->check(version);
+    command->add_option("--kubernetes", words->facts.kubernetes, "Kubernetes version", "VERSION")
+        ->check(version);
     add_output(*command, words->format, {"text"});
     command->callback([words, &context] { check_node(context, *words); });
 }
 
 void add_size_measured(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
-        "measured", "Find a sufficient machine from what was measured on the current one");
+        "measured", "Find a machine that suffices, from what was measured on the current one");
     command->footer(
         "aliquot size measured runs.yaml\n"
         "aliquot size measured --runs 5 -o json runs.yaml");
@@ -324,7 +331,9 @@ void add_size_measured(command_line::Command& size, Context& context) {
         ->add_option("FILE", words->file,
                      "A list of runs: workload, instance and peaks; - is the standard input")
         ->required();
-    command->add_option("--runs", words->runs, "Runs that are needed to go down", "N")
+    command
+        ->add_option("--runs", words->runs,
+                     "Number of runs needed before a smaller machine is suggested", "N")
         ->range(1U, 10000U);
     add_output(*command, words->format, {"text"});
     command->callback([words, &context] { right_size_runs(context, *words); });

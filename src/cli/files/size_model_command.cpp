@@ -335,13 +335,13 @@ void add_load(command_line::Command& command, ModelOptions& words) {
         "FORMAT (fp32, bf16, fp16, fp8, int8, int4, nvfp4, q4_k_m, q8_0 ..., shipped)");
     command.add_option("--cache-dtype", words.cache_dtype, "Number format of the cache", "FORMAT");
     command
-        .add_option("--ctx", words.context, "Context in tokens; 4096 unless told",
+        .add_option("--ctx", words.context, "Context in tokens; default 4096",
                     "TOKENS (8192, 128k)")
         ->range(1.0, 1e8)
         ->transform(sizing::token_count);
     command.add_option("--batch", words.batch, "Requests, or samples on each GPU, at a time", "N")
         ->range(1.0, 1e6);
-    command.add_option("--train", words.train, "Training in place of inference", "full|lora|qlora")
+    command.add_option("--train", words.train, "Training instead of inference", "full|lora|qlora")
         ->one_of({"full", "lora", "qlora"});
     command
         .add_option("--optimizer", words.optimizer, "Optimizer of full training",
@@ -356,7 +356,7 @@ void add_load(command_line::Command& command, ModelOptions& words) {
         .add_option("--lora-percent", words.lora_percent, "Trainable share of the parameters",
                     "PERCENT")
         ->range(0.001, 100.0);
-    command.add_flag("--fp32-gradients", words.fp32_gradients, "18 in place of 16 bytes");
+    command.add_flag("--fp32-gradients", words.fp32_gradients, "Gradients in FP32: 18 bytes each");
 }
 
 }  // namespace
@@ -380,7 +380,7 @@ void add_size_model(command_line::Command& size, Context& context) {
     command->add_option("--safetensors", words->safetensors, "Its weights; only the header is read",
                         "FILE");
     add_load(*command, *words);
-    command->add_option("--gpus", words->gpus, "Only this many", "1|2|4|8")
+    command->add_option("--gpus", words->gpus, "Consider only this many GPUs", "1|2|4|8")
         ->one_of({"1", "2", "4", "8"});
     command
         ->add_option("--gpu", words->gpu,

@@ -308,8 +308,8 @@ void bench_all(Context& context, const BenchOptions& words) {
 void add_bench_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "bench",
-        "Measure the same work on the CPU, on a whole GPU and in shares of it, and say what "
-        "pays\n\n"
+        "Measure the same work on the CPU, on a whole GPU and in shares of it, and tell what pays "
+        "off\n\n"
         "Without a command, a small kernel of our own is measured. In a command's words, {device} "
         "becomes cpu or cuda;\na line ALIQUOT_BENCH_SECONDS=1.5 that it prints is its time, else "
         "that from its start to its end.\n\n"
@@ -318,7 +318,8 @@ void add_bench_command(command_line::Command& program, Context& context) {
     constexpr unsigned kMostShares = 32;
     constexpr unsigned kMostRuns = 100;
     constexpr unsigned kDay = 86'400;
-    command->add_option("--shares", words->shares, "Shares that are at work at once", "N")
+    command
+        ->add_option("--shares", words->shares, "Number of shares that work at the same time", "N")
         ->range(2U, kMostShares);
     command->add_option("--gpu-memory", words->memory,
                         "GPU memory of each share; default: an equal part of the GPU's", "AMOUNT");
@@ -328,7 +329,7 @@ void add_bench_command(command_line::Command& program, Context& context) {
     command->add_option("--runs", words->runs, "Runs of each kind", "N")->range(1U, kMostRuns);
     command->add_option("--limit", words->limit_seconds, "Longest time of one run", "SECONDS")
         ->range(1U, kDay);
-    command->add_flag("--no-cpu", words->no_cpu, "Leave out the CPU: the program needs a GPU");
+    command->add_flag("--no-cpu", words->no_cpu, "Skip the CPU: the program needs a GPU");
     command->add_option("--expect", words->expect,
                         "Compare with what is known of this work: tts is 10 s of speech made, "
                         "stt 1 min of speech read",

@@ -372,8 +372,7 @@ void add_doctor_command(command_line::Command& program, Context& context) {
     command->add_flag("--pre", words->before_install, "Only what must hold before an installation");
     command->add_option("--explain", words->explain, "Explain what a check examines, and why", "ID")
         ->complete_by("checks");
-    command->add_flag("-v,--verbose", words->verbose,
-                      "Show every check, not only what is not well");
+    command->add_flag("-v,--verbose", words->verbose, "Show every check, also those that are ok");
     command->add_flag("--fix", words->fix, "Offer safe changes, each with its diff");
     command->add_flag("-y,--yes", words->yes, "With --fix: apply them without asking");
     command

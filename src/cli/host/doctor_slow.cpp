@@ -116,7 +116,7 @@ bool uses_a_gpu(Context& context, const doctor::Facts& facts) {
 
 void add_slow_flags(command_line::Command& command, SlowOptions& options) {
     command.add_flag("--slow", options.asked,
-                     "Measure for some seconds what holds the pod, node or host back");
+                     "Measure for a few seconds what slows down the pod, node or host");
     command
         .add_option("--slow-seconds", options.seconds, "With --slow: how long to measure",
                     "SECONDS")
@@ -125,8 +125,8 @@ void add_slow_flags(command_line::Command& command, SlowOptions& options) {
         .add_option("--agent", options.agents,
                     "With --slow: node agents to ask, as `aliquot top --agent`", "ADDRESS")
         ->delimiter(',');
-    command.add_option("--container", options.container, "With --slow: only this one of the pod",
-                       "NAME");
+    command.add_option("--container", options.container,
+                       "With --slow: only this container of the pod", "NAME");
     command.add_option("--pid", options.pid, "With --slow: only this process of the host", "PID");
 }
 

@@ -98,16 +98,21 @@ std::optional<gate::RunOptions> options_of(Context& context, GateOptions& words)
     return options;
 }
 
+void fail_to_look(Context& context, const GateOptions& words, const Error& error) {
+    const bool unknown = error.code == ErrorCode::kNotFound && !words.gpus.empty();
+    fail(context, unknown ? kUsage : kCouldNotRun, error.message);
+}
+
 void before(Context& context, GateOptions words) {
     const auto options = options_of(context, words);
     if (!options) return;
     const auto verdict = look(words, nullptr, *options);
-    if (!verdict) return fail(context, kCouldNotRun, verdict.error().message);
+    if (!verdict) return fail_to_look(context, words, verdict.error());
     if (verdict->leftovers.empty()) {
         std::error_code problem;
         std::filesystem::create_directories(std::filesystem::path(words.record).parent_path(),
                                             problem);
-        const auto written = os::replace_file(words.record, gate::to_json(verdict->state), 0600);
+        const auto written = os::write_output(words.record, gate::to_json(verdict->state), 0600);
         if (!written) return fail(context, kCouldNotRun, written.error().message);
     }
     finish(context, words, *verdict);
@@ -133,7 +138,7 @@ void after_job(Context& context, GateOptions words) {
                     << "): clocks and MIG devices are not compared\n";
     }
     const auto verdict = look(words, base ? &*base : nullptr, *options);
-    if (!verdict) return fail(context, kCouldNotRun, verdict.error().message);
+    if (!verdict) return fail_to_look(context, words, verdict.error());
     finish(context, words, *verdict);
 }
 
@@ -151,7 +156,7 @@ command_line::Command* add_phase(command_line::Command& gate, const char* name, 
                         "FILE (/run/aliquot/gate.json)");
     add_gate_options(*command, words);
     command->add_flag("--keep-going", words.keep_going,
-                      "Exit code 0 also then: the failure of a job's hook fails the job");
+                      "Exit with 0 all the same: a hook that fails would fail the job");
     add_output(*command, words.format, {"text"});
     add_cluster_flags(*command, words.cluster);
     return command;
@@ -174,11 +179,11 @@ void add_gate_command(command_line::Command& program, Context& context) {
         "aliquot gate watch --end-orphans --quarantine gpu-1");
     auto words = std::make_shared<GateOptions>();
     command_line::Command* first =
-        add_phase(*gate, "before", "Check before a job, and write down how its GPUs are", *words);
+        add_phase(*gate, "before", "Check before a job, and record the state of its GPUs", *words);
     first->footer("aliquot gate before\naliquot gate before --gpu 0 --record /tmp/gate.json");
     first->callback([words, &context] { before(context, *words); });
     command_line::Command* second =
-        add_phase(*gate, "after", "Check after a job against what 'before' wrote down", *words);
+        add_phase(*gate, "after", "Check after a job, against what 'before' recorded", *words);
     second->footer("aliquot gate after --end-orphans --gpu 0 --keep-going --quarantine gpu-1");
     second->callback([words, &context] { after_job(context, *words); });
     add_gate_watch(*gate, words, context);

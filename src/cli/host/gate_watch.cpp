@@ -184,7 +184,7 @@ void add_gate_watch(command_line::Command& gate, const std::shared_ptr<GateOptio
     const auto once = std::make_shared<bool>(false);
     add_driver_flags(*command, words->driver);
     add_gate_options(*command, *words);
-    command->add_flag("--once", *once, "Look once, and end: exit code 1 when a GPU is not clean");
+    command->add_flag("--once", *once, "Look once and exit, with code 1 if a GPU is not clean");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, once, &context] { watch_node(context, *words, *once); });
 }

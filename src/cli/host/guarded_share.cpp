@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/host/guarded_share.h"
 
+#include <elf.h>
 #include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <string_view>
 
 #include "guard_region/guard_library.h"
 #include "guard_region/meter.h"
@@ -20,6 +25,15 @@ constexpr std::chrono::milliseconds kUntilTurns{5000};
 constexpr std::chrono::milliseconds kDriverDeadline{2000};
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 
+/// ld.so passes over what it cannot preload, and the program would run without any limit.
+bool is_shared_object(const fs::path& file) {
+    std::array<char, SELFMAG> magic{};
+    std::error_code problem;
+    std::ifstream in(file, std::ios::binary);
+    return fs::is_regular_file(file, problem) && in.read(magic.data(), magic.size()) &&
+           std::string_view(magic.data(), magic.size()) == ELFMAG;
+}
+
 Result<fs::path> find_library(const std::string& given, const fs::path& program_directory) {
     fs::path library = given.empty()
                            ? program_directory.parent_path() / "lib" / guard_region::kLibraryFile
@@ -31,6 +45,10 @@ Result<fs::path> find_library(const std::string& given, const fs::path& program_
     if (library.native().find_first_of(" :") != std::string::npos) {
         return Error{ErrorCode::kInvalidInput,
                      library.native() + ": a blank or colon in this path cannot be preloaded"};
+    }
+    if (!is_shared_object(library)) {
+        return Error{ErrorCode::kInvalidInput, library.native() + ": expected a shared library, " +
+                                                   std::string(guard_region::kLibraryFile)};
     }
     return library;
 }

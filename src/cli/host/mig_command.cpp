@@ -149,13 +149,13 @@ void add_apply(command_line::Command& group, Context& context) {
     add_spec(command, *words, false);
     add_choice(command, *words);
     command->add_flag("--restore", words->restore,
-                      "Partition GPUs that have no instances as they were applied last");
+                      "Restore the last applied partitions of GPUs that have no instances");
     command->add_flag("--dry-run", words->dry_run, "Only print what would be done");
     add_busy(command, *words);
     add_state(command, *words);
     command
         ->add_option("--timeout", words->limit_s,
-                     "Timeout of the whole change; the rollback has as long again", "SECONDS")
+                     "Timeout of the whole change; a rollback has as long again", "SECONDS")
         ->range(1U, 3600U);
     command
         ->add_option("--wait", words->wait_s, "How long to wait for another apply to finish",

@@ -73,17 +73,27 @@ const gpu::Gpu* find_gpu(const gpu::Inventory& inventory, const std::string& wor
     return nullptr;
 }
 
+/// Whether the node has every GPU that the words name; complaints go to err.
+bool has_named_gpus(Context& context, const MigOptions& words, const MigNode& node) {
+    for (const std::string& word : words.gpus) {
+        if (find_gpu(node.inventory, word) != nullptr) continue;
+        fail(context, kUsage, "there is no GPU '" + word + "' on this node");
+        return false;
+    }
+    return true;
+}
+
 /// The GPUs that the words name; all that have MIG when they say so or there is only one.
 std::optional<std::vector<const gpu::Gpu*>> chosen_gpus(Context& context, const MigOptions& words,
                                                         const MigNode& node) {
     std::vector<const gpu::Gpu*> chosen;
+    if (!has_named_gpus(context, words, node)) return std::nullopt;
     for (const std::string& word : words.gpus) {
         const gpu::Gpu* const gpu = find_gpu(node.inventory, word);
-        if (gpu == nullptr || !gpu->mig_capable) {
-            fail(context, gpu == nullptr ? kUsage : kFindings,
-                 gpu == nullptr ? "there is no GPU '" + word + "' on this node"
-                                : "GPU " + word + " (" + gpu->model +
-                                      ") has no MIG; time-slicing or MPS can share it");
+        if (!gpu->mig_capable) {
+            fail(context, kFindings,
+                 "GPU " + word + " (" + gpu->model +
+                     ") has no MIG; time-slicing or MPS can share it");
             return std::nullopt;
         }
         if (std::ranges::find(chosen, gpu) == chosen.end()) chosen.push_back(gpu);
@@ -175,7 +185,7 @@ std::optional<std::vector<mig::GpuSpec>> specs_of(Context& context, const MigOpt
         return specs;
     }
     const auto config = selected_config(context, words);
-    if (!config) return std::nullopt;
+    if (!config || !has_named_gpus(context, words, node)) return std::nullopt;
     const auto targets = mig::targets_of(*config, mig::boards_of(*node.root, node.inventory));
     if (!targets) {
         fail(context, kFindings, targets.error().message);

@@ -272,7 +272,7 @@ void add_options(command_line::Command& top, TopOptions& words) {
                    "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not",
                    "WORDS");
     top.add_flag("--idle", words.idle, "Only those that hold a share without using it");
-    top.add_flag("--all", words.all, "Include what belongs to no pod, so that the sums add up");
+    top.add_flag("--all", words.all, "Include use that belongs to no pod, so that the sums add up");
     top.add_option("--interval", words.interval_s, "Seconds between updates of the live view",
                    "SECONDS")
         ->range(0.2, 3600.0);

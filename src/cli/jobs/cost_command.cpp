@@ -79,11 +79,11 @@ void tell(Context& context, const CostOptions& words) {
 void add_cost_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "cost",
-        "What GPUs have cost, and whom: by user, queue, job, pod, node, model; what was idle");
+        "Show what GPUs have cost, and whom: by user, queue, job, pod, node, model; what was idle");
     const auto words = std::make_shared<CostOptions>();
     std::vector<std::string> by;
     for (const std::string_view word : cost::by_words()) by.emplace_back(word);
-    command->add_option("--by", words->by, "What each line is about", "WHAT (" + join(by) + ")")
+    command->add_option("--by", words->by, "Group the costs by this", "WHAT (" + join(by) + ")")
         ->one_of(by);
     command->add_option("--since", words->since,
                         "Since when: 12h, 7d, a day or a time of RFC 3339; default 7d", "TIME");

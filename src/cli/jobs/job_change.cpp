@@ -27,14 +27,14 @@ struct Change {
 
 constexpr Change kCancel{"cancel", "Cancel jobs: those that run are ended", "POST", "/cancel",
                          "is cancelled"};
-constexpr Change kRetry{"retry", "Try jobs again that failed, expired or were cancelled", "POST",
+constexpr Change kRetry{"retry", "Run jobs again that failed, expired or were cancelled", "POST",
                         "/retry", "waits again"};
 constexpr Change kSuspend{"suspend",
                           "Suspend jobs: those that run are ended and give their GPUs back, until "
                           "they are resumed",
                           "POST", "/suspend", "is suspended"};
-constexpr Change kResume{"resume", "Let suspended jobs wait for their turn again", "POST",
-                         "/resume", "waits again"};
+constexpr Change kResume{"resume", "Put suspended jobs back into their queue", "POST", "/resume",
+                         "waits again"};
 constexpr Change kDelete{"delete", "Delete jobs that have ended, with their output", "DELETE", "",
                          "is deleted"};
 

@@ -165,7 +165,7 @@ void add_job_logs(command_line::Command& job, Context& context) {
         ->add_option("JOB", options->ids.front(), "Number of the job, of a cluster its name", " ")
         ->required()
         ->complete_by("jobs");
-    command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
+    command->add_flag("-f,--follow", options->follow, "Keep printing until the job has ended");
     add_client_flags(*command, options->client);
     command->footer("aliquot job logs 12\naliquot job logs -f 12");
     command->callback([options, &context] { logs(context, *options); });

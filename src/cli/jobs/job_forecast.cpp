@@ -42,8 +42,8 @@ void foretell(Context& context, const ForecastOptions& options) {
 }  // namespace
 
 void add_job_forecast(command_line::Command& job, Context& context) {
-    command_line::Command* command =
-        job.add_subcommand("forecast", "What a job would cost here, before it is submitted");
+    command_line::Command* command = job.add_subcommand(
+        "forecast", "Estimate what a job would cost here, before it is submitted");
     const auto options = std::make_shared<ForecastOptions>();
     add_job_words(*command, options->words);
     add_output(*command, options->format);

@@ -72,10 +72,10 @@ void set(std::string& field, const std::string& word) {
 void add_job_words(command_line::Command& command, JobWords& words) {
     command.add_option("-f,--file", words.file, "Read the job from a JSON or YAML file; - is stdin",
                        "FILE");
-    command.add_option("--name", words.name, "Name of the job; default: made of task or program",
-                       "NAME");
-    command.add_option("--task-id", words.task, "Whose work it is: the same task twice is one job",
-                       "ID");
+    command.add_option("--name", words.name,
+                       "Name of the job; default: derived from task or program", "NAME");
+    command.add_option("--task-id", words.task,
+                       "Id of the task; submitting the same task twice gives one job", "ID");
     command.add_option("--gpu", words.gpus, "Whole GPUs: 1, 2, 4 or 8; default 1", "N")
         ->range(1U, 16U);
     command.add_flag("--any-gpu-count", words.any_count, "Take any number of GPUs up to 16");
@@ -87,8 +87,8 @@ void add_job_words(command_line::Command& command, JobWords& words) {
         ->range(1U, 100U);
     command.add_option("--gpu-type", words.gpu_type, "GPU model: a100, v100, t4, ..., any",
                        "MODEL");
-    command.add_option("--queue", words.queue, "Queue that it waits in", "NAME");
-    command.add_option("--priority", words.priority, "Higher ones go first", "N");
+    command.add_option("--queue", words.queue, "Queue to wait in", "NAME");
+    command.add_option("--priority", words.priority, "Jobs with a higher priority go first", "N");
     command.add_option("--priority-class", words.priority_class,
                        "Priority class by name, on a cluster", "NAME");
     command.add_option("--time", words.time, "Maximum run time: 90s, 30m, 2h; default 24h", "TIME");
@@ -106,10 +106,11 @@ void add_job_words(command_line::Command& command, JobWords& words) {
             "Run it N times, all at once or not at all: RANK and WORLD_SIZE tell them apart", "N")
         ->range(1U, 64U);
     command
-        .add_option("--env", words.env, "Variable of the program; NAME takes the value from here",
+        .add_option("--env", words.env,
+                    "Environment variable of the program; NAME alone takes its present value",
                     "NAME[=VALUE]")
         ->allow_extra_args(false);
-    command.add_option("--workdir", words.workdir, "Directory that the program runs in", "DIR");
+    command.add_option("--workdir", words.workdir, "Working directory of the program", "DIR");
     command.add_option("--image", words.image, "Container image", "IMAGE");
     command.add_option("--memory", words.memory, "Limit of host memory: 16Gi", "AMOUNT");
     command.add_option("--cpu", words.cpu, "Limit of CPU: 8 or 8000m", "AMOUNT");

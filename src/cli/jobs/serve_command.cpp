@@ -296,7 +296,7 @@ void serve(Context& context, const ServeOptions& words) {
 
 void add_serve_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
-        "serve", "Keep the GPU jobs of this machine: queue them, run them, find them again");
+        "serve", "Serve GPU jobs on this machine: queue, run and keep them across restarts");
     const auto words = std::make_shared<ServeOptions>();
     command->add_option("--run-attempt", words->attempt, "", "DIR")->hidden();
     command->add_option("--run-guarded", words->guarded, "", "DIR")->hidden();
@@ -336,10 +336,11 @@ void add_serve_command(command_line::Command& program, Context& context) {
                      "the first of these that is installed",
                      "PROGRAM")
         ->capture_default_str();
-    command->add_option("--prices", words->cost.prices,
-                        "Own prices and budgets (aliquot price check); default: the table of cloud "
-                        "machines only",
-                        "FILE");
+    command->add_option(
+        "--prices", words->cost.prices,
+        "Your own prices and budgets (aliquot price check); default: the table of cloud "
+        "machines only",
+        "FILE");
     command->add_option(
         "--cost-store", words->cost.store,
         "Where costs are kept: a file, postgresql://..., or off; default cost.sqlite "
@@ -354,7 +355,7 @@ void add_serve_command(command_line::Command& program, Context& context) {
         ->add_option("--output-limit", words->output, "Maximum size of the output of one job",
                      "AMOUNT")
         ->capture_default_str();
-    command->add_option("--most-jobs", words->most_jobs, "Jobs that wait or run at most", "N")
+    command->add_option("--most-jobs", words->most_jobs, "Limit of jobs that wait or run", "N")
         ->range(std::size_t{1}, std::size_t{1'000'000});
     command->add_option("--grace", words->grace, "Seconds between SIGTERM and SIGKILL", "SECONDS")
         ->range(0U, 3'600U);

@@ -99,6 +99,19 @@ def link_breaches(name, text):
                 yield f"{name}:{number}: dead link {target}"
 
 
+def block_breaches(name, text):
+    """What a reader is to type stands in console blocks, which tests/docs runs or which say why not."""
+    fenced, typed = None, re.compile(r"(\$ |# )?(aliquot|kubectl|helm|nvidia-smi|docker|podman|apt|cmake|curl) ")
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = re.match(r" *```(\w*)$", line)
+        if mark:
+            fenced = mark.group(1) if fenced is None else None
+            if fenced in ("sh", "bash", "shell"):
+                yield f"{name}:{number}: a block of {fenced}: make it a console block, with a prompt before each command"
+        elif fenced in ("", "text") and typed.match(line.strip()):
+            yield f"{name}:{number}: a command outside of a console block: {line.strip()[:60]}"
+
+
 def map_breaches():
     """docs/map.md names every room of the house, and nothing that is not there."""
     text = (ROOT / "docs/map.md").read_text()
@@ -213,6 +226,8 @@ def breaches():
             yield from source_breaches(name, (ROOT / name).read_text(errors="replace"))
         if path.suffix == ".md":
             yield from link_breaches(name, (ROOT / name).read_text(errors="replace"))
+        if name == "README.md" or name.startswith(("docs/guide/", "docs/tutorial/")):
+            yield from block_breaches(name, (ROOT / name).read_text())
     for folder in sorted((ROOT / "src").iterdir()):
         if folder.is_dir() and not list(folder.glob("*_test.cpp")):
             yield f"src/{folder.name}: no unit test"

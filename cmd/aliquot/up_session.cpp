@@ -244,7 +244,10 @@ private:
             argv.insert(argv.end(), {"--config-file", host_->config_path()});
         }
         if (claims_) {
-            argv.insert(argv.end(), {"--dra", "auto", "--cluster", "on", "--kubeconfig",
+            // What is cut already stays as it is, and so does a real machine.
+            const bool cuts = options_.mig.empty() && !host_->node_directory().empty();
+            const char* const mode = cuts ? "dynamic-mig" : "auto";
+            argv.insert(argv.end(), {"--dra", mode, "--cluster", "on", "--kubeconfig",
                                      claims_->kubeconfig(), "--node-name", node_name_});
         }
         agent_ = std::make_unique<cluster::AgentRun>(std::move(argv), host_->agent_environment(),

@@ -302,12 +302,13 @@ Result<BoundClaims> ClaimControl::bound(const Value& pod_object, const std::vect
     const std::string space = text_at(pod_object, "metadata.namespace");
     const claims::Cluster known = cluster();
     BoundClaims made{.pod_uid = text_at(pod_object, "metadata.uid")};
-    const auto uuid_of = [&](const claims::DeviceId& id) -> std::string {
+    const auto attribute_of = [&](const claims::DeviceId& id,
+                                  const std::string& name) -> std::string {
         for (const claims::Slice& slice : known.slices) {
             if (slice.driver != id.driver || slice.pool != id.pool) continue;
             for (const claims::Device& device : slice.devices) {
                 if (device.name != id.device) continue;
-                const auto found = device.attributes.find(id.driver + "/uuid");
+                const auto found = device.attributes.find(id.driver + "/" + name);
                 const auto* const text =
                     found == device.attributes.end() ? nullptr : found->second.as<std::string>();
                 return text == nullptr ? std::string() : *text;
@@ -328,9 +329,10 @@ Result<BoundClaims> ClaimControl::bound(const Value& pod_object, const std::vect
             if (std::ranges::find(reference.drivers, driver) == reference.drivers.end()) {
                 reference.drivers.push_back(driver);
             }
+            const std::string profile = attribute_of(device.device, "profile");
             made.devices.push_back({one.in_pod, device.request.substr(0, device.request.find('/')),
-                                    device.device.device, uuid_of(device.device),
-                                    share_text(device)});
+                                    device.device.device, attribute_of(device.device, "uuid"),
+                                    profile.empty() ? share_text(device) : profile});
         }
         made.claims.emplace(one.in_pod, std::move(reference));
     }

@@ -23,8 +23,8 @@ struct BoundClaims {
         std::string claim;    // as the keys above
         std::string request;  // without what follows the slash
         std::string name;     // "gpu-0000-65-00-0"
-        std::string gpu;      // the attribute uuid; empty: it has none
-        std::string text;     // "3Gi, 25 %", "whole"
+        std::string gpu;      // the attribute uuid; empty: it is made when it is prepared
+        std::string text;     // "3Gi, 25 %", "whole", "3g.20gb"
     };
     std::vector<Device> devices{};
     /// For extended resources that claims serve: container -> requests.

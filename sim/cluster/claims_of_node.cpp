@@ -30,6 +30,14 @@ void make_namespace(sim::ApiServer& api, const std::string& name) {
                           {{"metadata", document::make_mapping({{"name", name}})}})));
 }
 
+/// The uuid of a MIG device that was made for the claim: its CDI name ends with a dot and the uuid.
+std::string made_for(const std::string& device, const std::vector<sim::PreparedDevice>& prepared) {
+    const auto found = std::ranges::find(prepared, device, &sim::PreparedDevice::device);
+    if (found == prepared.end() || found->cdi_devices.empty()) return {};
+    const std::string& name = found->cdi_devices.front();
+    return name.substr(name.rfind('.') + 1);
+}
+
 /// Whether a container has this prepared device.
 bool has(const Container& container, const BoundClaims& bound, const sim::PreparedDevice& device) {
     const auto of_claim = [&](const std::string& name) {
@@ -115,7 +123,7 @@ Result<ClaimedDevices> ClaimsOfNode::give(sim::Kubelet& kubelet, const PodIdenti
     std::vector<std::string> texts;
     for (const BoundClaims::Device& device : bound->devices) {
         made.devices.push_back(device.name);
-        add_once(made.gpus, device.gpu);
+        add_once(made.gpus, device.gpu.empty() ? made_for(device.name, *prepared) : device.gpu);
         texts.push_back(device.text);
     }
     made.text = join(texts, " + ");

@@ -19,6 +19,8 @@ bool Cluster::give_claims(Pod& pod, TimePoint now) {
     if (given) {
         pod.claimed = *std::move(given);
         pod.identity.uid = pod.claimed.pod_uid;
+        // MIG devices may have been made for it.
+        if (auto inventory = host_.look()) inventory_ = *std::move(inventory);
         return true;
     }
     pod.blocked = true;

@@ -112,7 +112,7 @@ public:
         GuardLink guard = make_guard(driver, pods, observer, telemetry);
         RecentGrants grants;
         const auto placement = make_placement(telemetry);
-        ClaimSwitch claims = make_claims(guard);
+        ClaimSwitch claims = make_claims(guard, driver, observer);
         Serving serving =
             make_serving(guard, grants, placement == nullptr ? nullptr : &placement->plans());
         Pages pages({.root = root_,
@@ -133,7 +133,7 @@ public:
         log::info("agent.started", {{"version", ALIQUOT_VERSION}});
         Latest<std::uint64_t> served;
         const auto mig = obey_mig_label(root_, clock_, options_, cluster_, driver, observer, served,
-                                        pods, grants);
+                                        pods, grants, claims);
         NodeLoop({.root = root_,
                   .options = options_,
                   .clock = clock_,
@@ -244,13 +244,16 @@ private:
                             std::string granted) { link.tell_granted(std::move(granted)); }});
     }
 
-    ClaimSwitch make_claims(GuardLink& guard) const {
-        ClaimSwitch::Sources sources{.node = {}, .make = [this, &guard] {
+    ClaimSwitch make_claims(GuardLink& guard, DeferredDriver& driver, Observer& observer) {
+        ClaimSwitch::Sources sources{.node = {}, .make = [this, &guard, &driver, &observer] {
                                          return std::make_unique<ClaimService>(
                                              ClaimService::Sources{.root = root_,
                                                                    .api = cluster_.api.get(),
                                                                    .node = cluster_.name,
-                                                                   .guard = guard},
+                                                                   .guard = guard,
+                                                                   .clock = clock_,
+                                                                   .driver = driver,
+                                                                   .observer = observer},
                                              options_);
                                      }};
         if (cluster_.link != nullptr) {

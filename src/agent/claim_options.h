@@ -14,6 +14,7 @@ struct ClaimOptions {
         kWhole,  // as in dra::Mode
         kFixed,
         kConsumable,
+        kDynamicMig,  // MIG-capable GPUs whole or in MIG devices, which are made for a claim; the others as kAuto
         kByLabel,  // as the Node's label says; without one off
     };
     Mode mode = Mode::kOff;

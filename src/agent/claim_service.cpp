@@ -11,6 +11,7 @@
 #include "document/json.h"
 #include "dra/places.h"
 #include "dra/publishable.h"
+#include "mig/board.h"
 
 namespace aliquot::agent {
 namespace {
@@ -41,25 +42,6 @@ Result<document::Value> read(kube_client::Api* api, const kube_client::Resource&
     return document::parse_json(object->json);
 }
 
-dra::Keeper::Sources keeper_sources(const ClaimService::Sources& sources) {
-    return {.read_claim =
-                [api = sources.api](const dra::ClaimName& claim) {
-                    return read(api, claims_resource(), {claim.name_space, claim.name});
-                },
-            .read_pod =
-                [api = sources.api](const std::string& name_space, const std::string& name) {
-                    return read(api, kube_client::resources::pods(), {name_space, name});
-                },
-            .guard =
-                [&guard = sources.guard](std::span<const std::string> ids, grant::Grant& grant) {
-                    return guard.complete(std::string(dra::kDriver), ids, grant);
-                },
-            .unguard =
-                [&guard = sources.guard](const std::string& uid) {
-                    return guard.release(std::string(dra::kDriver), uid + "-");
-                }};
-}
-
 std::string boot_of(const os::Root& root) {
     constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
     const auto told = root.read(kBootId);
@@ -75,6 +57,17 @@ dra::PluginPaths paths_of(const Options& options) {
 }
 
 }  // namespace
+
+std::set<gpu::Uuid> with_cut_gpus(std::set<gpu::Uuid> elsewhere, const gpu::Inventory& inventory,
+                                  const std::map<gpu::Uuid, mig::Geometry>& cut) {
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        const bool held = std::ranges::any_of(gpu.mig_devices, [&](const gpu::MigDevice& device) {
+            return elsewhere.contains(device.uuid);
+        });
+        if (held && cut.contains(gpu.uuid)) elsewhere.insert(gpu.uuid);
+    }
+    return elsewhere;
+}
 
 std::set<gpu::Uuid> devices_in(const sharing::Offer& offer) {
     std::set<gpu::Uuid> devices;
@@ -122,7 +115,9 @@ bool ClaimService::has_left(const os::Root& root) {
 
 ClaimService::ClaimService(Sources sources, const Options& options)
     : sources_(std::move(sources)),
-      keeper_(sources_.root, keeper_sources(sources_),
+      cutter_(sources_.root, sources_.clock, cutter_sources(),
+              {.state_directory = options.state_directory + "/mig"}),
+      keeper_(sources_.root, keeper_sources(),
               {.state_directory = notes_directory(),
                .cdi_directory = options.cdi_directory,
                .boot = boot_of(sources_.root)}),
@@ -135,10 +130,75 @@ ClaimService::ClaimService(Sources sources, const Options& options)
 
 ClaimService::~ClaimService() = default;
 
+dra::Keeper::Sources ClaimService::keeper_sources() {
+    return {
+        .read_claim =
+            [api = sources_.api](const dra::ClaimName& claim) {
+                return read(api, claims_resource(), {claim.name_space, claim.name});
+            },
+        .read_pod =
+            [api = sources_.api](const std::string& name_space, const std::string& name) {
+                return read(api, kube_client::resources::pods(), {name_space, name});
+            },
+        .guard =
+            [&guard = sources_.guard](std::span<const std::string> ids, grant::Grant& grant) {
+                return guard.complete(std::string(dra::kDriver), ids, grant);
+            },
+        .cut = [this](dra::PreparedClaim& claim, const dra::PreparedClaims& prepared,
+                      const dra::Cutter::Note& note) { return cutter_.cut(claim, prepared, note); },
+        .uncut = [this](
+                     const dra::PreparedClaim& claim,
+                     const dra::PreparedClaims& prepared) { return cutter_.undo(claim, prepared); },
+        .unguard =
+            [&guard = sources_.guard](const std::string& uid) {
+                return guard.release(std::string(dra::kDriver), uid + "-");
+            }};
+}
+
+dra::Cutter::Sources ClaimService::cutter_sources() {
+    return {.gpus = [&driver = sources_.driver]() -> Result<std::shared_ptr<gpu::Partitioner>> {
+                auto open = driver.open();
+                if (!open) return std::move(open).error();
+                return std::shared_ptr<gpu::Partitioner>(*std::move(open));
+            },
+            .inventory = [&driver =
+                              sources_.driver] { return driver.enumerate(gpu::Links::kLeaveOut); },
+            .look = [this] { return look_at_node(); }};
+}
+
+/// Everybody is to know of what was cut: it is looked at once, for all.
+Result<dra::Cutter::Seen> ClaimService::look_at_node() {
+    const auto settings = settings_.get().value;
+    if (!settings) return Error{ErrorCode::kUnavailable, "the node's GPUs are not known yet"};
+    (void)sources_.observer.look_now();
+    const auto seen = sources_.observer.observations().get().value;
+    if (!seen) return Error{ErrorCode::kUnavailable, "the driver does not answer"};
+    auto spec = host_spec(sources_.root, *settings, seen->inventory, {});
+    if (!spec) return std::move(spec).error();
+    return dra::Cutter::Seen{seen->inventory, *std::move(spec)};
+}
+
+/// What a driver tells only while MIG is on, the tables of the product may know.
+void ClaimService::add_geometries(const gpu::Inventory& inventory, dra::PlaceFacts& places) {
+    const auto driver = sources_.driver.open();
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        if (!gpu.mig_capable || gpu.uuid.text.empty()) continue;
+        if (driver && !told_.contains(gpu.uuid)) {
+            const auto now = (*driver)->partitions(gpu.uuid);
+            auto told = now ? mig::geometry_of(*now) : Result<mig::Geometry>(now.error());
+            if (told) told_.emplace(gpu.uuid, *std::move(told));
+        }
+        const auto told = told_.find(gpu.uuid);
+        const auto known = told == told_.end() ? mig::known_geometry(gpu) : told->second;
+        if (known) places.cut_by_claims.emplace(gpu.uuid, *known);
+    }
+}
+
 void ClaimService::set_mode(ClaimOptions::Mode mode) {
     if (mode == wanted_) return;
     wanted_ = mode;
     mode_.reset();
+    refused_.clear();
     closed_ = false;
 }
 
@@ -158,29 +218,52 @@ std::optional<dra::Mode> ClaimService::find_mode() {
     if (wanted_ == Mode::kWhole) mode_ = dra::Mode::kWhole;
     if (wanted_ == Mode::kFixed) mode_ = dra::Mode::kFixed;
     if (wanted_ == Mode::kConsumable) mode_ = dra::Mode::kConsumable;
-    if (wanted_ == Mode::kAuto && sources_.api != nullptr) {
-        const auto keeps =
-            dra::keeps_consumable(*sources_.api, sources_.node, {.deadline = kAskDeadline});
-        if (!keeps) {
-            log::warning("dra.mode_unknown", {{"why", keeps.error().message}});
+    const bool asks = wanted_ == Mode::kAuto || wanted_ == Mode::kDynamicMig;
+    if (asks && sources_.api != nullptr) {
+        const auto consumable = keeps(dra::Feature::kConsumable);
+        if (!consumable) return std::nullopt;
+        mode_ = *consumable                    ? dra::Mode::kConsumable
+                : wanted_ == Mode::kDynamicMig ? dra::Mode::kWhole
+                                               : dra::Mode::kFixed;
+    }
+    if (wanted_ == Mode::kDynamicMig && mode_) {
+        const auto counters = keeps(dra::Feature::kCounters);
+        if (!counters) {
+            mode_.reset();
             return std::nullopt;
         }
-        mode_ = *keeps ? dra::Mode::kConsumable : dra::Mode::kFixed;
+        if (!*counters) {
+            refused_ =
+                "the API server keeps no counters, without which a GPU and its MIG devices would "
+                "be given to several (feature gate DRAPartitionableDevices, on since 1.36): serve "
+                "--dra=auto";
+            log::error("dra.not_published", {{"why", refused_}});
+        }
     }
     if (mode_) log::info("dra.mode", {{"mode", dra::to_text(*mode_)}});
     return mode_;
+}
+
+std::optional<bool> ClaimService::keeps(dra::Feature feature) {
+    const auto kept = dra::keeps(*sources_.api, sources_.node, feature, {.deadline = kAskDeadline});
+    if (kept) return *kept;
+    log::warning("dra.mode_unknown", {{"why", kept.error().message}});
+    return std::nullopt;
 }
 
 bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
                          const std::set<gpu::Uuid>& elsewhere, const gpu::Inventory& inventory) {
     const auto mode = serves() ? find_mode() : std::optional(dra::Mode::kWhole);
     if (!mode) return false;
+    settings_.publish(settings);
+    dra::PlaceFacts places = dra::read_places(sources_.root, inventory);
+    if (wanted_ == ClaimOptions::Mode::kDynamicMig) add_geometries(inventory, places);
+    const std::set<gpu::Uuid> hidden = with_cut_gpus(elsewhere, inventory, places.cut_by_claims);
     dra::NodeState state{.pool = sources_.node,
-                         .devices = dra::devices_of(
-                             inventory, wanted, dra::read_places(sources_.root, inventory), *mode),
-                         .closed = serves() ? "" : std::string(kNotServed)};
+                         .devices = dra::devices_of(inventory, wanted, places, *mode),
+                         .closed = serves() ? refused_ : std::string(kNotServed)};
     std::erase_if(state.devices, [&](const dra::Device& device) {
-        return elsewhere.contains(device.uuid) || elsewhere.contains(device.gpu);
+        return hidden.contains(device.uuid) || hidden.contains(device.gpu);
     });
     bool done = true;
     if (!inventory.gpus.empty()) {
@@ -199,8 +282,9 @@ bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
     }
     plugin_.tell_health(sources_.node, devices);
     if (!serves()) held_back_.clear();
-    if (publisher_ && !serves()) publisher_->set(std::nullopt);
-    if (publisher_ && serves()) done = publish(devices) && done;
+    const bool publishes = serves() && refused_.empty();
+    if (publisher_ && !publishes) publisher_->set(std::nullopt);
+    if (publisher_ && publishes) done = publish(devices) && done;
     return done;
 }
 

@@ -7,13 +7,18 @@
 #include <set>
 #include <string>
 
+#include "agent/deferred_driver.h"
 #include "agent/guard_link.h"
+#include "agent/observer.h"
 #include "agent/options.h"
 #include "agent/settings.h"
+#include "base/latest.h"
+#include "dra/cutter.h"
 #include "dra/keeper.h"
 #include "dra/plugin.h"
 #include "dra/publisher.h"
 #include "kube_client/api.h"
+#include "os/clock.h"
 #include "os/root.h"
 #include "sharing/offer.h"
 
@@ -28,6 +33,9 @@ public:
         kube_client::Api* api;  // null: there is none; claims are only unprepared
         std::string node;
         GuardLink& guard;
+        os::Clock& clock;
+        DeferredDriver& driver;
+        Observer& observer;
     };
 
     /// sources   outlive this
@@ -57,13 +65,24 @@ public:
 
 private:
     std::optional<dra::Mode> find_mode();
+    /// Whether the API server keeps it; empty: it does not say.
+    std::optional<bool> keeps(dra::Feature feature);
+    dra::Keeper::Sources keeper_sources();
+    dra::Cutter::Sources cutter_sources();
+    Result<dra::Cutter::Seen> look_at_node();
+    /// Adds what can be cut out of each GPU.
+    void add_geometries(const gpu::Inventory& inventory, dra::PlaceFacts& places);
     bool publish(const std::vector<dra::Device>& devices);
 
     const Sources sources_;
     ClaimOptions::Mode wanted_ = ClaimOptions::Mode::kOff;
     std::optional<dra::Mode> mode_;                 // of wanted_, once it is known
+    std::string refused_;                           // why nothing is published in that way
     bool closed_ = false;                           // no claim is prepared any more
     std::map<std::string, std::string> held_back_;  // dra::Publishable::held_back
+    std::map<gpu::Uuid, mig::Geometry> told_;       // by the driver
+    Latest<Settings> settings_;                     // of the last apply()
+    dra::Cutter cutter_;                            // used with the keeper's lock held
     dra::Keeper keeper_;
     dra::Plugin plugin_;
     std::unique_ptr<dra::Publisher> publisher_;
@@ -86,6 +105,11 @@ private:
 /// The GPUs that claims hold, or whose MIG devices they do, are unhealthy to the device plugin.
 gpu::Inventory without_claimed(gpu::Inventory inventory,
                                const std::map<gpu::Uuid, std::string>& held);
+
+/// `elsewhere`, with each GPU that claims cut and of which it has a MIG device: what claims could get of that GPU then
+/// nobody but its driver knows.
+std::set<gpu::Uuid> with_cut_gpus(std::set<gpu::Uuid> elsewhere, const gpu::Inventory& inventory,
+                                  const std::map<gpu::Uuid, mig::Geometry>& cut);
 
 /// The GPUs and MIG devices of an offer: what pods still hold of a node that offers nothing any more.
 std::set<gpu::Uuid> devices_in(const sharing::Offer& offer);

@@ -18,8 +18,9 @@ ClaimMode without_label(ClaimMode flag) {
 std::optional<ClaimMode> mode_of(const std::string& word) {
     for (const std::string_view known : node::kDraModes) {
         if (word != known) continue;
-        for (const ClaimMode mode : {ClaimMode::kOff, ClaimMode::kAuto, ClaimMode::kWhole,
-                                     ClaimMode::kFixed, ClaimMode::kConsumable}) {
+        for (const ClaimMode mode :
+             {ClaimMode::kOff, ClaimMode::kAuto, ClaimMode::kWhole, ClaimMode::kFixed,
+              ClaimMode::kConsumable, ClaimMode::kDynamicMig}) {
             if (to_text(mode) == word) return mode;
         }
     }
@@ -40,6 +41,8 @@ std::string_view to_text(ClaimOptions::Mode mode) {
             return "fixed";
         case ClaimMode::kConsumable:
             return "consumable";
+        case ClaimMode::kDynamicMig:
+            return "dynamic-mig";
         case ClaimMode::kByLabel:
             return "by-label";
     }
@@ -70,7 +73,10 @@ ClaimSwitch::ClaimSwitch(ClaimOptions::Mode flag, bool has_left, Sources sources
     if (without_label(flag) == ClaimMode::kOff && !has_left) return;
     service_ = sources_.make();
     if (service_) service_->set_mode(without_label(flag));
+    note_cuts();
 }
+
+void ClaimSwitch::note_cuts() { cuts_ = choice_ && choice_->mode == ClaimMode::kDynamicMig; }
 
 std::optional<ClaimChoice> ClaimSwitch::choose() const {
     if (!sources_.node) return choose_claims(flag_, std::nullopt, std::nullopt);
@@ -88,6 +94,7 @@ bool ClaimSwitch::look() {
     }
     const bool other = !choice_ || choice_->mode != now->mode;
     choice_ = std::move(now);
+    note_cuts();
     if (!other) return false;
     log::info("dra.switched", {{"to", to_text(choice_->mode)}});
     if (!service_ && choice_->mode != ClaimMode::kOff) service_ = sources_.make();

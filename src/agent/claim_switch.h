@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace aliquot::agent {
 
-/// "off", "auto", "whole", "fixed", "consumable", "by-label".
+/// "off", "auto", "whole", "fixed", "consumable", "dynamic-mig", "by-label".
 std::string_view to_text(ClaimOptions::Mode mode);
 
 /// How a node hands out its GPUs.
@@ -53,15 +54,19 @@ public:
     [[nodiscard]] ClaimService* service() const { return service_.get(); }
     /// Whether GPUs are handed out by claims, and so not by the device plugin.
     [[nodiscard]] bool serves() const { return service_ != nullptr && service_->serves(); }
+    /// Whether claims cut the GPUs, so that nobody else may. Thread-safe.
+    [[nodiscard]] bool cuts() const { return cuts_; }
     /// As ClaimChoice::problem.
     [[nodiscard]] std::string problem() const { return choice_ ? choice_->problem : ""; }
 
 private:
     [[nodiscard]] std::optional<ClaimChoice> choose() const;
+    void note_cuts();
 
     const ClaimOptions::Mode flag_;
     const Sources sources_;
     std::optional<ClaimChoice> choice_;
+    std::atomic<bool> cuts_{false};
     std::unique_ptr<ClaimService> service_;
 };
 

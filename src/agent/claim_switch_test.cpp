@@ -34,9 +34,11 @@ TEST(ChooseClaims, TheLabelGoesBeforeTheFlag) {
 TEST(ChooseClaims, AWrongLabelChangesNothingAndIsTold) {
     const auto fresh = choose_claims(Mode::kByLabel, "atuo", std::nullopt);
     EXPECT_EQ(fresh.mode, Mode::kOff);
-    EXPECT_EQ(fresh.problem,
-              "label aliquot.dev/dra=atuo: expected off, auto, whole, fixed, consumable; it stays "
-              "'off'");
+    EXPECT_EQ(
+        fresh.problem,
+        "label aliquot.dev/dra=atuo: expected off, auto, whole, fixed, consumable, dynamic-mig; it "
+        "stays "
+        "'off'");
     EXPECT_EQ(choose_claims(Mode::kByLabel, "by-label", Mode::kWhole).mode, Mode::kWhole);
     EXPECT_EQ(choose_claims(Mode::kAuto, "x", std::nullopt).mode, Mode::kAuto);
     const auto without_rights = choose_claims(Mode::kOff, "auto", std::nullopt);

@@ -38,8 +38,8 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             DeferredDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods,
-                                            const RecentGrants& grants) {
+                                            kubelet::PodResources& pods, const RecentGrants& grants,
+                                            const ClaimSwitch& claims) {
     if (!cluster.link || !options.cluster.mig) return nullptr;
     return std::make_unique<MigRequests>(
         root, clock,
@@ -52,6 +52,7 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                  [&grants](const gpu::Uuid& device, std::chrono::milliseconds age) {
                                      return grants.granted_within(device, age);
                                  },
+                             .cut_by_claims = [&claims] { return claims.cuts(); },
                              .evict = [&cluster](const std::string& pod_namespace,
                                                  const std::string& pod) -> Result<Done> {
                                  return cluster.api->evict({pod_namespace, pod}).result();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "agent/claim_switch.h"
 #include "agent/mig_requests.h"
 #include "agent/node_sync.h"
 #include "agent/options.h"
@@ -30,7 +31,7 @@ std::unique_ptr<MigRequests> obey_mig_label(const os::Root& root, os::Clock& clo
                                             const Options& options, Cluster& cluster,
                                             DeferredDriver& driver, Observer& observer,
                                             const Latest<std::uint64_t>& served,
-                                            kubelet::PodResources& pods,
-                                            const RecentGrants& grants);
+                                            kubelet::PodResources& pods, const RecentGrants& grants,
+                                            const ClaimSwitch& claims);
 
 }  // namespace aliquot::agent

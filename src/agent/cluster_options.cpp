@@ -69,6 +69,7 @@ const Words<ClaimOptions::Mode>& claim_modes() {
                                      {"whole", Claims::kWhole},
                                      {"fixed", Claims::kFixed},
                                      {"consumable", Claims::kConsumable},
+                                     {"dynamic-mig", Claims::kDynamicMig},
                                      {"by-label", Claims::kByLabel}};
     return words;
 }
@@ -101,7 +102,9 @@ void add_claim_options(Reader& reader, ClaimOptions& claims) {
         reader, "--dra", {"ALIQUOT_DRA"},
         "hand out GPUs by ResourceClaims instead of extended resources: off (default), whole "
         "GPUs, fixed (the configured shares), consumable (shares of any size; Kubernetes 1.36), "
-        "auto (consumable where the API server keeps it, else fixed), by-label (off, but for nodes "
+        "auto (consumable where the API server keeps it, else fixed), dynamic-mig (auto, and MIG "
+        "devices of any kind, made when a claim is prepared; Kubernetes 1.36), by-label (off, but "
+        "for nodes "
         "with a label). But for off, a node's label aliquot.dev/dra goes before",
         claim_modes(), claims.mode);
     reader.text("--pod-uid", {"POD_UID"},

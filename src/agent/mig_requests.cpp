@@ -267,6 +267,11 @@ std::vector<gpu::Uuid> MigRequests::devices_of(const std::set<gpu::Uuid>& gpus) 
 }
 
 Result<std::vector<mig::GpuSpec>> MigRequests::specs() {
+    if (sources_.cut_by_claims()) {
+        return Error{ErrorCode::kConflict,
+                     "claims cut the GPUs of this node (--dra or the label aliquot.dev/dra is "
+                     "dynamic-mig): take this label away, or choose another way to serve claims"};
+    }
     auto inventory = sources_.driver.enumerate(gpu::Links::kLeaveOut);
     if (!inventory) return inventory.error();
     inventory_ = *std::move(inventory);

@@ -41,6 +41,8 @@ public:
         kubelet::PodResources& pods;
         /// Whether a part of this GPU or MIG device was granted at most `age` ago.
         std::function<bool(const gpu::Uuid& device, std::chrono::milliseconds age)> granted_within;
+        /// Whether claims cut the GPUs, so that the label may not.
+        std::function<bool()> cut_by_claims;
         /// Asks for a pod to be evicted. errors: why it cannot be now
         std::function<Result<Done>(const std::string& pod_namespace, const std::string& pod)> evict;
     };

@@ -58,19 +58,26 @@ std::optional<Number> number_at(const Value& node, std::string_view path) {
 }
 
 Value device_value(const PreparedDevice& device) {
-    return make_mapping({{"request", device.request},
-                         {"pool", device.pool},
-                         {"device", device.device},
-                         {"share", device.share},
-                         {"uuid", device.uuid},
-                         {"gpu", device.gpu},
-                         {"cdi", device.cdi_name},
-                         {"kind", kKinds.at(static_cast<std::size_t>(device.kind))},
-                         {"admin", device.admin},
-                         {"whole", device.whole},
-                         {"memoryBytes", device.memory_bytes},
-                         {"computePercent", device.compute_percent},
-                         {"limits", limits_value(device.limits)}});
+    Value value = make_mapping({{"request", device.request},
+                                {"pool", device.pool},
+                                {"device", device.device},
+                                {"share", device.share},
+                                {"uuid", device.uuid},
+                                {"gpu", device.gpu},
+                                {"cdi", device.cdi_name},
+                                {"kind", kKinds.at(static_cast<std::size_t>(device.kind))},
+                                {"admin", device.admin},
+                                {"whole", device.whole},
+                                {"memoryBytes", device.memory_bytes},
+                                {"computePercent", device.compute_percent},
+                                {"limits", limits_value(device.limits)}});
+    if (device.cut) {
+        document::append(value, "cut",
+                         make_mapping({{"profile", device.cut->profile},
+                                       {"start", device.cut->start},
+                                       {"size", device.cut->size}}));
+    }
+    return value;
 }
 
 PreparedDevice read_device(const Value& node) {
@@ -90,6 +97,11 @@ PreparedDevice read_device(const Value& node) {
     device.limits = {.memory_bytes = number_at<std::uint64_t>(node, "limits.memoryBytes"),
                      .compute_percent = number_at<unsigned>(node, "limits.computePercent"),
                      .weight = number_at<unsigned>(node, "limits.weight")};
+    if (const Value* const cut = node.find("cut")) {
+        device.cut = Cut{.profile = text_at(*cut, "profile"),
+                         .start = number_at<unsigned>(*cut, "start").value_or(0),
+                         .size = number_at<unsigned>(*cut, "size").value_or(0)};
+    }
     return device;
 }
 

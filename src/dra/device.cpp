@@ -7,7 +7,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "document/build.h"
+#include "dra/counters.h"
 #include "gpu/architecture.h"
+#include "mig/places.h"
 
 namespace aliquot::dra {
 namespace {
@@ -28,11 +30,13 @@ std::string name_of(const gpu::Gpu& gpu) {
     return name;
 }
 
+/// One that is there and one that is made for a claim at the same place have the same name.
+std::string mig_name(const gpu::Gpu& gpu, const std::string& profile, unsigned start) {
+    return concat({name_of(gpu), "-mig-", profile_label(profile), "-", std::to_string(start)});
+}
+
 std::string name_of(const gpu::Gpu& gpu, const gpu::MigDevice& mig) {
-    std::string profile = lower(mig.profile);
-    std::ranges::replace_if(
-        profile, [](char c) { return !is_digit(c) && !is_letter(c); }, '-');
-    std::string name = name_of(gpu) + "-mig-" + profile + "-" + std::to_string(mig.placement.start);
+    std::string name = mig_name(gpu, mig.profile, mig.placement.start);
     if (mig.compute_slices < mig.gpu_slices) name += "-c" + std::to_string(mig.compute_instance);
     return name.substr(0, kLongestLabel);
 }
@@ -158,22 +162,75 @@ public:
                       .gpu = gpu.uuid,
                       .memory_bytes = part.memory_bytes,
                       .health = gpu.health.ok() ? part.health : gpu.health};
-        Value capacity = document::make_mapping();
-        add_capacity(capacity, kMemory, memory_text(part.memory_bytes));
-        const std::array<std::pair<std::string_view, unsigned>, 6> counts{
-            {{"multiprocessors", part.multiprocessors},
-             {"copyEngines", part.copy_engines},
-             {"decoders", part.decoders},
-             {"encoders", part.encoders},
-             {"jpegEngines", part.jpeg_engines},
-             {"ofaEngines", part.optical_flow_engines}}};
-        for (const auto& [name, count] : counts)
-            add_capacity(capacity, name, std::to_string(count));
+        Value capacity = mig_capacity(part.memory_bytes, part.multiprocessors,
+                                      gpu::MigEngines{.copy = part.copy_engines,
+                                                      .decoders = part.decoders,
+                                                      .encoders = part.encoders,
+                                                      .jpeg = part.jpeg_engines,
+                                                      .optical_flow = part.optical_flow_engines});
         device.published = published(device, gpu, "mig", std::move(capacity), part.profile);
         return device;
     }
 
+    /// Of a GPU that claims cut: as a whole, then all that can be cut out of it. Empty: it cannot be told to an API
+    /// server.
+    std::vector<Device> all_cuts(const gpu::Gpu& gpu, const mig::Geometry& geometry,
+                                 Device all) const {
+        const std::string set = name_of(gpu);
+        auto counters = counter_set(set, geometry);
+        if (!counters) return {};
+        const auto shared = std::make_shared<const Value>(*std::move(counters));
+        std::vector<Device> devices;
+        const auto add = [&](Device device, std::optional<mig::Slot> slot) {
+            device.counters = shared;
+            document::append(device.published, "consumesCounters",
+                             consumed_counters(set, geometry, slot));
+            devices.push_back(std::move(device));
+        };
+        all.cut = Cut{};
+        add(std::move(all), std::nullopt);
+        for (const mig::Slot slot : mig::places_of(geometry)) {
+            add(cut_device(gpu, geometry.profiles[slot.profile], slot.start), slot);
+        }
+        return devices;
+    }
+
 private:
+    /// Made when a claim is prepared.
+    Device cut_device(const gpu::Gpu& gpu, const mig::Profile& profile, unsigned start) const {
+        Device device{.name = mig_name(gpu, profile.name, start).substr(0, kLongestLabel),
+                      .kind = Device::Kind::kMig,
+                      .gpu = gpu.uuid,
+                      .memory_bytes = profile.memory_mib * kMebibyte,
+                      .health = gpu.health,
+                      .cut = Cut{profile.name, start, profile.size}};
+        for (const gpu::MigDevice& there : gpu.mig_devices) {
+            const bool same = there.placement == gpu::MigPlacement{start, profile.size};
+            if (same && device.health.ok()) device.health = there.health;
+        }
+        Value capacity =
+            mig_capacity(device.memory_bytes, profile.multiprocessors, profile.engines);
+        device.published = published(device, gpu, "mig", std::move(capacity), profile.name);
+        return device;
+    }
+
+    static Value mig_capacity(std::uint64_t memory_bytes, unsigned multiprocessors,
+                              const std::optional<gpu::MigEngines>& engines) {
+        Value capacity = document::make_mapping();
+        add_capacity(capacity, kMemory, memory_text(memory_bytes));
+        add_capacity(capacity, "multiprocessors", std::to_string(multiprocessors));
+        if (!engines) return capacity;
+        const std::array<std::pair<std::string_view, unsigned>, 5> counts{
+            {{"copyEngines", engines->copy},
+             {"decoders", engines->decoders},
+             {"encoders", engines->encoders},
+             {"jpegEngines", engines->jpeg},
+             {"ofaEngines", engines->optical_flow}}};
+        for (const auto& [name, count] : counts)
+            add_capacity(capacity, name, std::to_string(count));
+        return capacity;
+    }
+
     Value published(const Device& device, const gpu::Gpu& gpu, std::string_view type,
                     Value capacity, const std::string& profile) const {
         Value attributes = document::make_mapping();
@@ -270,13 +327,23 @@ std::vector<Device> devices_of(const gpu::Inventory& inventory, const sharing::O
     std::vector<Device> devices;
     for (const gpu::Gpu& gpu : inventory.gpus) {
         if (gpu.uuid.text.empty()) continue;
+        const sharing::OfferedGpu* shared = mode == Mode::kFixed ? shares_of(offer, gpu) : nullptr;
+        const auto cut = places.cut_by_claims.find(gpu.uuid);
+        if (cut != places.cut_by_claims.end() && shared == nullptr) {
+            auto all = builder.all_cuts(
+                gpu, cut->second,
+                mode == Mode::kConsumable ? builder.consumable(gpu) : builder.whole(gpu));
+            if (!all.empty()) {
+                std::ranges::move(all, std::back_inserter(devices));
+                continue;
+            }
+        }
         if (gpu.mig_enabled) {
             for (const gpu::MigDevice& part : gpu.mig_devices) {
                 devices.push_back(builder.mig(gpu, part));
             }
             continue;
         }
-        const sharing::OfferedGpu* shared = mode == Mode::kFixed ? shares_of(offer, gpu) : nullptr;
         if (shared != nullptr) {
             for (unsigned number = 0; number < shared->replicas; ++number) {
                 devices.push_back(builder.share(*shared, gpu, number));

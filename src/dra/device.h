@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +12,24 @@
 #include "dra/names.h"
 #include "gpu/inventory.h"
 #include "grant/limits.h"
+#include "mig/geometry.h"
 #include "sharing/offer.h"
 
 namespace aliquot::dra {
+
+/// What must be so of a GPU that claims cut, before a container gets a device of it: an instance at its place, or
+/// MIG off.
+struct Cut {
+    std::string profile;  // "3g.40gb"; empty: MIG off, for all of the GPU
+    unsigned start = 0;   // memory slices
+    unsigned size = 0;
+    [[nodiscard]] bool is_off() const { return profile.empty(); }
+    [[nodiscard]] bool overlaps(const Cut& other) const {
+        return is_off() || other.is_off() ||
+               (start < other.start + other.size && other.start < start + size);
+    }
+    friend bool operator==(const Cut&, const Cut&) = default;
+};
 
 /// One device of this node's pool: what is published of it, and what Prepare needs to know.
 struct Device {
@@ -20,8 +37,9 @@ struct Device {
 
     std::string name;  // "gpu-0000-65-00-0"; a DNS label, the same over restarts and reboots
     Kind kind = Kind::kGpu;
-    gpu::Uuid uuid;  // that a container is given: of the GPU or MIG device
-    gpu::Uuid gpu;   // that it is of
+    gpu::Uuid
+        uuid;  // that a container is given: of the GPU or MIG device; empty: it is made for a claim
+    gpu::Uuid gpu;  // that it is of
     std::uint64_t memory_bytes =
         0;  // that a claim of all of it may use; kShare: of the share, 0: no limit
     std::uint64_t gpu_memory_bytes = 0;  // kShare: of its GPU
@@ -29,12 +47,17 @@ struct Device {
     bool consumable = false;             // several claims, by consumed capacity
     grant::Limits limits;                // kShare: what its one claim is held to
     gpu::Health health;
+    std::optional<Cut> cut;     // set: claims cut this GPU
     document::Value published;  // an element of spec.devices
+    /// The counter set that it takes from, an element of spec.sharedCounters; null: none.
+    std::shared_ptr<const document::Value> counters;
 };
 
 /// What the inventory does not tell.
 struct PlaceFacts {
     std::map<gpu::Uuid, std::string> pcie_roots;  // "pci0000:64"
+    /// The GPUs that are cut when a claim is prepared, and how each can be.
+    std::map<gpu::Uuid, mig::Geometry> cut_by_claims;
 };
 
 /// A step of consumable memory.
@@ -44,7 +67,8 @@ inline constexpr std::uint64_t kMemoryStep = 256ULL << 20U;
 std::string semantic_version(std::string_view version);
 
 /// The devices of a node, in the order of its GPUs. GPUs without a uuid are left out; a GPU in MIG mode is
-/// published as its MIG devices. `offer` tells the shares of Mode::kFixed. Pure.
+/// published as its MIG devices. One that claims cut is published as a whole and as every MIG device that can be cut out
+/// of it, all of which take from one counter set. `offer` tells the shares of Mode::kFixed. Pure.
 std::vector<Device> devices_of(const gpu::Inventory& inventory, const sharing::Offer& offer,
                                const PlaceFacts& places, Mode mode);
 

@@ -88,7 +88,8 @@ void HeldDevices::take_notes(const os::Root& root, const NotePlaces& places) {
             }
         }
         for (const PreparedDevice& device : devices) {
-            if (!device.admin) uuids_.insert(device.uuid);
+            // Of one that is still being made the GPU is known.
+            if (!device.admin) uuids_.insert(device.uuid.empty() ? device.gpu : device.uuid);
         }
     }
 }

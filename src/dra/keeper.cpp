@@ -78,7 +78,9 @@ Result<Done> Keeper::publish(NodeState state) {
     if (!prepared) return prepared.error();
     for (const auto& [uid, claim] : **prepared) {
         if (claim.state != PreparedClaim::State::kPrepared || claim.boot != options_.boot) continue;
-        const auto written = write_spec(claim, *now);
+        const auto written = write_spec(claim, now->node);
+        // What was made since the node was looked at is not known here yet.
+        if (!written && claim.needs_cut() && root_.exists(cdi_path(uid))) continue;
         if (!written) log::warning("dra.cdi_not_written", {{"why", written.error().message}});
     }
     return sweep();
@@ -121,8 +123,8 @@ Result<Done> Keeper::sweep() {
     return Done{};
 }
 
-Result<Done> Keeper::write_spec(const PreparedClaim& claim, const NodeState& state) {
-    const auto spec = claim_spec(claim, state.node);
+Result<Done> Keeper::write_spec(const PreparedClaim& claim, const cdi::Spec& node) {
+    const auto spec = claim_spec(claim, node);
     if (!spec) return spec.error();
     return cdi::SpecFile(root_, cdi_path(claim.claim.uid)).write(*spec);
 }
@@ -169,9 +171,9 @@ Result<std::optional<PreparedClaim>> Keeper::try_prepare(const ClaimName& asked,
     const auto known = prepared.find(asked.uid);
     if (known != prepared.end() && known->second.state == PreparedClaim::State::kPrepared &&
         known->second.boot == options_.boot && claim.uid == asked.uid) {
-        auto written = write_spec(known->second, *state);
-        if (!written) return written.error();
-        return std::optional(known->second);
+        auto given = give_again(known->second, *state);
+        if (!given) return given.error();
+        return std::optional(*std::move(given));
     }
     if (!state->closed.empty()) {
         return Error{ErrorCode::kUnavailable, "claim " + to_text(asked) + ": " + state->closed};
@@ -191,19 +193,74 @@ Result<std::optional<PreparedClaim>> Keeper::try_prepare(const ClaimName& asked,
     return std::optional(*std::move(decided));
 }
 
+/// What was made for it is there, unless the GPU was reset: then it is made anew. Its place tells, for what others made
+/// since may have its uuid.
+Result<PreparedClaim> Keeper::give_again(const PreparedClaim& known, const NodeState& state) {
+    PreparedClaim claim = known;
+    const auto seen = cut(claim);
+    if (!seen) return Error(seen.error()).during("claim " + to_text(claim.claim));
+    if (auto written = write_spec(claim, *seen ? (*seen)->node : state.node); !written) {
+        return written.error();
+    }
+    return claim;
+}
+
+Result<std::optional<Cutter::Seen>> Keeper::cut(PreparedClaim& claim) {
+    if (!claim.needs_cut()) return std::optional<Cutter::Seen>();
+    if (!sources_.cut) {
+        return Error{ErrorCode::kUnavailable, "the GPUs of this node are not cut by claims"};
+    }
+    const auto others = checkpoint_.claims();
+    if (!others) return others.error();
+    const PreparedClaims prepared = **others;  // it changes with the note
+    auto seen = sources_.cut(claim, prepared, [&] { return checkpoint_.put(claim); });
+    if (seen) undo_stale(claim, prepared);
+    return seen;
+}
+
+/// Who is known by the uuid of what was just made at another place has lost what he had: by a reset, perhaps. A container
+/// of his that starts anew must not get this.
+void Keeper::undo_stale(const PreparedClaim& made, const PreparedClaims& prepared) {
+    std::set<std::string> uuids;
+    for (const PreparedDevice& device : made.devices) {
+        if (device.cut && !device.cut->is_off()) uuids.insert(device.uuid);
+    }
+    for (const auto& [uid, other] : prepared) {
+        const bool stale = std::ranges::any_of(other.devices, [&](const PreparedDevice& device) {
+            return device.cut && uuids.contains(device.uuid);
+        });
+        if (uid == made.claim.uid || !stale) continue;
+        log::warning("dra.device_lost", {{"claim", to_text(other.claim)},
+                                         {"why", "the GPU was reset, or cut by somebody else"}});
+        if (const auto undone = undo(uid); !undone) {
+            log::warning("dra.not_undone", {{"claim", uid}, {"why", undone.error().message}});
+        }
+    }
+}
+
+/// What an earlier attempt that was cut off has left: also what it made, for the claim may have been given something
+/// else since.
+Result<Done> Keeper::undo_attempt(const std::string& uid) {
+    const auto claims = checkpoint_.claims();
+    if (!claims) return claims.error();
+    const auto known = (*claims)->find(uid);
+    const bool made = known != (*claims)->end() && known->second.needs_cut();
+    return made ? undo(uid) : sources_.unguard(uid);
+}
+
 /// In this order, so that whatever is cut off is known by what lies before it.
 Result<Done> Keeper::finish(PreparedClaim& claim, const NodeState& state) {
-    const std::vector<std::string> ids = ids_of(claim);
-    // What an earlier attempt that was cut off has left.
-    if (auto undone = sources_.unguard(claim.claim.uid); !undone) return undone;
+    if (auto undone = undo_attempt(claim.claim.uid); !undone) return undone;
     if (auto begun = checkpoint_.put(claim); !begun) return begun;
+    const auto seen = cut(claim);
+    Result<Done> done = seen ? Result<Done>(Done{}) : seen.error();
     grant::Grant grant{.shares = shares_of(claim)};
-    Result<Done> done = grant.shares.empty() ? Result<Done>(Done{}) : sources_.guard(ids, grant);
+    if (done && !grant.shares.empty()) done = sources_.guard(ids_of(claim), grant);
     if (done) {
         claim.mounts = grant.mounts;
         claim.environment = grant.environment;
         claim.state = PreparedClaim::State::kPrepared;
-        done = write_spec(claim, state);
+        done = write_spec(claim, *seen ? (*seen)->node : state.node);
         if (done) done = checkpoint_.put(claim);
     }
     if (done) {
@@ -233,9 +290,11 @@ Result<Done> Keeper::unprepare(const ClaimName& claim) {
 Result<Done> Keeper::undo(const std::string& uid) {
     const auto claims = checkpoint_.claims();
     if (!claims) return claims.error();
-    const auto known = (*claims)->find(uid);
-    if (known != (*claims)->end() && known->second.state == PreparedClaim::State::kPrepared) {
-        PreparedClaim ending = known->second;
+    const auto found = (*claims)->find(uid);
+    std::optional<PreparedClaim> known;
+    if (found != (*claims)->end()) known = found->second;
+    if (known && known->state == PreparedClaim::State::kPrepared) {
+        PreparedClaim ending = *known;
         ending.state = PreparedClaim::State::kBegun;
         // A full disk must not keep a pod from ending.
         if (const auto noted = checkpoint_.put(ending); !noted) {
@@ -244,6 +303,10 @@ Result<Done> Keeper::undo(const std::string& uid) {
     }
     if (auto removed = root_.remove(cdi_path(uid)); !removed) return removed;
     if (auto undone = sources_.unguard(uid); !undone) return undone;
+    // After a reboot there is nothing of it, and at its place may be what is another claim's.
+    if (known && known->needs_cut() && known->boot == options_.boot && sources_.uncut) {
+        if (auto undone = sources_.uncut(*known, **claims); !undone) return undone;
+    }
     return checkpoint_.erase(uid);
 }
 

@@ -15,6 +15,7 @@
 #include "cdi/spec.h"
 #include "document/value.h"
 #include "dra/checkpoint.h"
+#include "dra/cutter.h"
 #include "dra/device.h"
 #include "dra/pod_claims.h"
 #include "dra/prepare.h"
@@ -47,7 +48,13 @@ public:
         /// Adds to a grant with guarded shares what keeps their limits. `ids`: the CDI names of the claim. This and
         /// the next with the keeper's lock held.
         std::function<Result<Done>(std::span<const std::string> ids, grant::Grant&)> guard;
-        /// Undoes that for the claim with this uid, which all its CDI names begin with; nothing to undo is success.
+        /// Makes what a claim of a GPU that claims cut needs, as Cutter::cut and Cutter::undo. Empty: no GPU is cut.
+        std::function<Result<std::optional<Cutter::Seen>>(
+            PreparedClaim& claim, const PreparedClaims& prepared, const Cutter::Note& note)>
+            cut{};
+        std::function<Result<Done>(const PreparedClaim& claim, const PreparedClaims& prepared)>
+            uncut{};
+        /// Undoes what guard() did for the claim with this uid, which all its CDI names begin with; nothing is success.
         std::function<Result<Done>(const std::string& uid)> unguard;
     };
     struct Options {
@@ -90,9 +97,15 @@ private:
                                                      const PodObjects* pods);
     [[nodiscard]] PodObjects read_pods(const ClaimName& asked, const claims::Claim& claim) const;
     Result<Done> finish(PreparedClaim& claim, const NodeState& state);
-    Result<Done> write_spec(const PreparedClaim& claim, const NodeState& state);
+    /// Of a claim that is prepared already.
+    Result<PreparedClaim> give_again(const PreparedClaim& known, const NodeState& state);
+    /// errors   as Cutter::cut
+    Result<std::optional<Cutter::Seen>> cut(PreparedClaim& claim);
+    void undo_stale(const PreparedClaim& made, const PreparedClaims& prepared);
+    Result<Done> write_spec(const PreparedClaim& claim, const cdi::Spec& node);
     Result<Done> sweep();
     Result<Done> undo(const std::string& uid);
+    Result<Done> undo_attempt(const std::string& uid);
     [[nodiscard]] std::string cdi_path(const std::string& uid) const;
 
     const os::Root& root_;

@@ -48,6 +48,8 @@ bool runs_until_killed(unsigned nth, const std::function<void()>& work) {
     throw std::runtime_error("the child ended with status " + std::to_string(status));
 }
 
+void kill_point() { step(); }
+
 NoSync::NoSync() { syncs = false; }
 NoSync::~NoSync() { syncs = true; }
 

@@ -11,6 +11,9 @@ namespace aliquot::dra {
 /// Throws std::runtime_error when no child can be made, or it ends otherwise.
 bool runs_until_killed(unsigned nth, const std::function<void()>& work);
 
+/// Such a step that is none of a file system, where `work` says so.
+void kill_point();
+
 /// While one lives, this process does not wait for the disk either.
 class NoSync {
 public:

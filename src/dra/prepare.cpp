@@ -32,7 +32,7 @@ std::optional<std::uint64_t> consumed(const claims::Allocated& result, std::stri
 
 /// On one GPU; of a lost note's MIG device only it is known.
 bool is_beside(const PreparedDevice& held, const PreparedDevice& wanted) {
-    return held.gpu == wanted.gpu || held.uuid == wanted.uuid;
+    return held.gpu == wanted.gpu || (!wanted.uuid.empty() && held.uuid == wanted.uuid);
 }
 
 class Decision {
@@ -58,8 +58,10 @@ public:
             if (result.device.driver != kDriver) continue;
             auto device = prepare(result);
             if (!device) return device.error();
-            device->cdi_name =
-                device_name(asked_.uid, made.devices.size(), device->whole, device->uuid);
+            if (!device->uuid.empty()) {
+                device->cdi_name =
+                    device_name(asked_.uid, made.devices.size(), device->whole, device->uuid);
+            }
             if (auto fits = check(*device, made.devices); !fits) return fits.error();
             made.devices.push_back(*std::move(device));
         }
@@ -100,7 +102,12 @@ private:
                             .admin = result.admin};
         auto config = configure(result, *known);
         if (!config) return config.error();
-        if (result.admin) return made;
+        if (result.admin) {
+            // What is made for somebody else is seen through its GPU, also before it is there.
+            if (made.uuid.empty()) made.uuid = made.gpu;
+            return made;
+        }
+        made.cut = known->cut;
         auto sized = known->consumable && !result.share.empty()
                          ? take_part(result, *known, *config, made)
                          : take_all(*known, *config, made);
@@ -269,12 +276,19 @@ std::string to_text(const ClaimName& claim) {
 std::string in_the_way(const PreparedDevice& wanted, const PreparedDevice& held) {
     if (held.admin || !is_beside(held, wanted)) return {};
     if (wanted.kind == Device::Kind::kMig && held.kind == Device::Kind::kMig) {
-        return held.uuid == wanted.uuid ? "is held" : "";
+        if (held.device == wanted.device && !wanted.device.empty()) return "is held";
+        if (wanted.cut && held.cut) return wanted.cut->overlaps(*held.cut) ? "is held in part" : "";
+        return !wanted.uuid.empty() && held.uuid == wanted.uuid ? "is held" : "";
     }
     if (held.whole) return "is held whole";
     if (wanted.whole) return "is held in part";
     if (held.device == wanted.device && held.kind == Device::Kind::kShare) return "is held";
     return {};
+}
+
+bool PreparedClaim::needs_cut() const {
+    return std::ranges::any_of(devices,
+                               [](const PreparedDevice& one) { return one.cut.has_value(); });
 }
 
 bool PreparedClaim::limited() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ struct PreparedDevice {
     std::string pool;
     std::string device;
     std::string share;  // the id of its part of a consumable device; empty: all of the device
-    std::string uuid;   // of the GPU or MIG device
+    std::string uuid;   // of the GPU or MIG device; empty: it is still to be made
     std::string gpu;    // that it is of
     std::string cdi_name;
     Device::Kind kind = Device::Kind::kGpu;
@@ -39,6 +40,7 @@ struct PreparedDevice {
     std::uint64_t memory_bytes = 0;  // that it takes of the GPU's memory; 0: not counted
     unsigned compute_percent = 0;    // that it takes of the GPU's time; 0: none is promised
     grant::Limits limits;            // that the guard keeps; none for adminAccess
+    std::optional<Cut> cut{};        // of a GPU that claims cut: what is made for it
     friend bool operator==(const PreparedDevice&, const PreparedDevice&) = default;
 };
 
@@ -67,6 +69,8 @@ struct PreparedClaim {
     friend bool operator==(const PreparedClaim&, const PreparedClaim&) = default;
 
     [[nodiscard]] bool limited() const;
+    /// Whether a GPU must be cut for it.
+    [[nodiscard]] bool needs_cut() const;
     [[nodiscard]] bool holds_unknown() const { return state == State::kLost && devices.empty(); }
 };
 /// Why nothing more is given away while claim.holds_unknown(), and what to do.

@@ -32,7 +32,8 @@ PreparedDevice all_of(const Device& device) {
             .kind = device.kind,
             .whole = device.kind != Device::Kind::kShare,
             .memory_bytes = device.limits.memory_bytes.value_or(0),
-            .compute_percent = device.limits.compute_percent.value_or(0)};
+            .compute_percent = device.limits.compute_percent.value_or(0),
+            .cut = device.cut};
 }
 
 class Choice {
@@ -56,6 +57,11 @@ public:
         // What claims have goes before what they may have.
         for (const Device& device : devices_) {
             if (is_known(device)) take(device);
+        }
+        for (const Device& device : devices_) {
+            if (device.cut && is_known(device) && why_not(device).empty()) {
+                counted_.insert(device.name);
+            }
         }
         Publishable made;
         for (const Device& device : devices_) {
@@ -95,6 +101,7 @@ private:
         if (!known && !unknown_.empty()) return unknown_;
         for (const Hold& hold : holds_) {
             if (known && hold.device->device == device.name) continue;
+            if (device.cut && counted_.contains(hold.device->device)) continue;
             const std::string why = in_the_way(wanted, *hold.device);
             if (!why.empty()) return why + " by claim " + hold.claim;
         }
@@ -122,6 +129,7 @@ private:
     const std::vector<Device>& devices_;
     std::set<std::string> names_;
     std::vector<Hold> holds_;
+    std::set<std::string> counted_;             // held, and counters tell what of their GPU
     std::string unknown_;                       // why nothing more can be given away
     std::map<std::string, Promised> promised_;  // by uuid of the GPU
 };

@@ -20,7 +20,8 @@ struct Publishable {
 /// kube-scheduler knows what claims hold by the name of a device, and nothing of what is in the way by another name:
 /// claims of another mode or of shares of other sizes, claims whose note is lost, shares that are more together than
 /// the GPU. What it could give away and Prepare would refuse is held back until that has ended. What a claim holds by
-/// its own name stays. Pure.
+/// its own name stays. What is held of a GPU that claims cut kube-scheduler knows by the counters of what it publishes,
+/// too. Pure.
 Publishable publishable(const std::vector<Device>& devices, const PreparedClaims& prepared);
 
 }  // namespace aliquot::dra

@@ -104,11 +104,11 @@ Result<Published> publish_slices(kube_client::Api& api, const std::string& node,
     return published;
 }
 
-Result<bool> keeps_consumable(kube_client::Api& api, const std::string& node,
-                              const kube_client::Call& call) {
+Result<bool> keeps(kube_client::Api& api, const std::string& node, Feature feature,
+                   const kube_client::Call& call) {
     const auto identity = identity_of(api, node, call);
     if (!identity) return identity.error();
-    const document::Value probe = probe_slice(*identity);
+    const document::Value probe = probe_slice(*identity, feature);
     const auto stored = api.create(slices_resource(), "", document::to_json_line(probe),
                                    {.dry_run = true, .call = call});
     if (!stored) return stored.error();
@@ -135,7 +135,7 @@ public:
         const std::scoped_lock lock(mutex_);
         if (is_set_ && same(devices, devices_)) return;
         // Another way to publish may be one that this API server keeps.
-        if (is_set_ && shares(devices) != shares(devices_)) refused_.clear();
+        if (is_set_ && features(devices) != features(devices_)) refused_.clear();
         devices_ = std::move(devices);
         is_set_ = true;
         status_.current = false;
@@ -156,8 +156,12 @@ private:
             return document::to_json_line(one.published) == document::to_json_line(other.published);
         });
     }
-    static bool shares(const std::optional<std::vector<Device>>& devices) {
-        return devices && std::ranges::any_of(*devices, &Device::consumable);
+    /// What an API server may drop of them.
+    static std::pair<bool, bool> features(const std::optional<std::vector<Device>>& devices) {
+        if (!devices) return {};
+        return {std::ranges::any_of(*devices, &Device::consumable),
+                std::ranges::any_of(*devices,
+                                    [](const Device& one) { return one.counters != nullptr; })};
     }
 
     void note_event() {
@@ -240,8 +244,7 @@ private:
                 }
             } else if (refused_.empty()) {
                 refused_ = "the API server dropped " + field +
-                           "; GPUs are not published as consumable: switch the gate on, or serve "
-                           "--dra=fixed";
+                           "; GPUs are not published: switch the gate on, or serve --dra=fixed";
             } else {
                 continue;
             }

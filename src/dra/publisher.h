@@ -27,16 +27,16 @@ Result<Published> publish_slices(kube_client::Api& api, const std::string& node,
                                  const std::optional<std::vector<Device>>& devices,
                                  const kube_client::Call& call = {});
 
-/// Whether this API server keeps devices with consumable capacity; asked by a dry run.
+/// Whether this API server keeps devices with it; asked by a dry run.
 /// errors   of the API server
-Result<bool> keeps_consumable(kube_client::Api& api, const std::string& node,
-                              const kube_client::Call& call = {});
+Result<bool> keeps(kube_client::Api& api, const std::string& node, Feature feature,
+                   const kube_client::Call& call = {});
 
 /// Keeps the node's slices as they are to be: writes when the devices change, when somebody else has changed a
 /// slice, or when kubelet has removed them, which it does when it starts. Has a thread. Thread-safe.
 ///
-/// An API server that drops allowMultipleAllocations would give a GPU that is to be shared whole to the first claim:
-/// then nothing is published, and `problem` says why. One that drops taints is not told of unhealthy devices.
+/// An API server that drops allowMultipleAllocations would give a GPU that is to be shared whole to the first claim, one
+/// that drops counters a GPU and its MIG devices to several: then nothing is published, and `problem` says why. One that drops taints is not told of unhealthy devices.
 class Publisher {
 public:
     struct Options {

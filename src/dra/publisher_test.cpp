@@ -85,9 +85,9 @@ TEST_F(DraPublisher, LeavesTheSlicesOfOthers) {
 
 TEST_F(DraPublisher, AsksWhetherSharesAreKept) {
     drop("nothing");
-    EXPECT_TRUE(*keeps_consumable(api, "node-1"));
+    EXPECT_TRUE(*keeps(api, "node-1", Feature::kConsumable));
     drop("allowMultipleAllocations");
-    EXPECT_FALSE(*keeps_consumable(api, "node-1"));
+    EXPECT_FALSE(*keeps(api, "node-1", Feature::kConsumable));
     EXPECT_TRUE(stored().empty()) << "a dry run";
 }
 
@@ -97,11 +97,10 @@ TEST_F(DraPublisher, PublishesNothingThatWouldBeGivenWhole) {
     publisher.set(devices(Mode::kConsumable));
     ASSERT_TRUE(wait([&] { return publisher.status().current; }));
     EXPECT_TRUE(stored().empty());
-    EXPECT_EQ(
-        publisher.status().problem,
-        "the API server dropped allowMultipleAllocations of gpu-0000-65-00-0 (feature gate "
-        "DRAConsumableCapacity); GPUs are not published as consumable: switch the gate on, or "
-        "serve --dra=fixed");
+    EXPECT_EQ(publisher.status().problem,
+              "the API server dropped allowMultipleAllocations of gpu-0000-65-00-0 (feature gate "
+              "DRAConsumableCapacity); GPUs are not published: switch the gate on, or "
+              "serve --dra=fixed");
     publisher.set(devices(Mode::kWhole));
     ASSERT_TRUE(wait([&] { return stored().size() == 1; }));
     ASSERT_TRUE(wait([&] { return publisher.status().problem.empty(); }));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -95,29 +96,51 @@ void keep_times(Value& devices, std::span<const StoredSlice> stored) {
     }
 }
 
-std::vector<Value> shards_of(std::span<const Device> devices) {
-    const bool tainted = std::ranges::any_of(
-        devices, [](const Device& one) { return one.published.find("taints") != nullptr; });
-    const std::size_t most = tainted ? kMostTaintedDevices : kMostDevices;
-    std::vector<Value> shards;
+/// What one slice has: devices or counter sets.
+struct Shard {
+    std::string_view field = "devices";
+    Value items = document::make_sequence();
+};
+
+std::vector<Shard> counter_shards(std::span<const Device> devices) {
+    std::vector<Shard> shards;
+    std::set<const Value*> seen;
+    for (const Device& one : devices) {
+        if (one.counters == nullptr || !seen.insert(one.counters.get()).second) continue;
+        if (shards.empty() || shards.back().items.items.size() == kMostCounterSets) {
+            shards.push_back({.field = "sharedCounters"});
+        }
+        shards.back().items.items.push_back(*one.counters);
+    }
+    return shards;
+}
+
+std::vector<Shard> shards_of(std::span<const Device> devices) {
+    const bool fewer = std::ranges::any_of(devices, [](const Device& one) {
+        return one.counters != nullptr || one.published.find("taints") != nullptr;
+    });
+    const std::size_t most = fewer ? kMostTaintedDevices : kMostDevices;
+    std::vector<Shard> shards = counter_shards(devices);
     for (std::size_t begin = 0; begin < devices.size(); begin += most) {
         const auto part = devices.subspan(begin, std::min(most, devices.size() - begin));
-        shards.push_back(
-            document::make_sequence(part, [](const Device& one) { return one.published; }));
+        shards.push_back({.items = document::make_sequence(
+                              part, [](const Device& one) { return one.published; })});
     }
-    if (shards.empty()) shards.push_back(document::make_sequence());
+    if (shards.empty()) shards.push_back({});
     return shards;
 }
 
 /// A slice's spec as we would write it.
 Value spec_of(const NodeIdentity& node, std::int64_t generation, std::size_t count,
-              const Value& devices) {
+              const Shard& shard) {
     Value spec = make_mapping({{"driver", kDriver},
                                {"pool", make_mapping({{"name", node.name},
                                                       {"generation", generation},
                                                       {"resourceSliceCount", count}})},
                                {"nodeName", node.name}});
-    if (!devices.items.empty()) document::append(spec, "devices", devices);
+    if (!shard.items.items.empty()) {
+        document::append(spec, std::string(shard.field), shard.items);
+    }
     return spec;
 }
 
@@ -175,8 +198,8 @@ StoredSlice read_stored_slice(const document::Value& object, const NodeIdentity&
 
 SliceChanges plan_slices(const NodeIdentity& node, std::span<const Device> devices,
                          std::span<const StoredSlice> stored) {
-    std::vector<Value> shards = shards_of(devices);
-    for (Value& shard : shards) keep_times(shard, stored);
+    std::vector<Shard> shards = shards_of(devices);
+    for (Shard& shard : shards) keep_times(shard.items, stored);
     std::int64_t newest = 0;
     for (const StoredSlice& slice : stored) newest = std::max(newest, slice.generation);
     SliceChanges changes;
@@ -225,6 +248,10 @@ std::vector<std::string> dropped_fields(const document::Value& written,
          {"taints", "DRADeviceTaints"},
          {"consumesCounters", "DRAPartitionableDevices"}}};
     std::vector<std::string> dropped;
+    if (!document::items_at(written, {"spec", "sharedCounters"}).empty() &&
+        document::items_at(stored, {"spec", "sharedCounters"}).empty()) {
+        dropped.emplace_back("sharedCounters (feature gate DRAPartitionableDevices)");
+    }
     const auto& kept = document::items_at(stored, {"spec", "devices"});
     for (const Value& device : document::items_at(written, {"spec", "devices"})) {
         const std::string name = name_of(device);
@@ -239,8 +266,18 @@ std::vector<std::string> dropped_fields(const document::Value& written,
     return dropped;
 }
 
-document::Value probe_slice(const NodeIdentity& node) {
-    const auto device = [](int) {
+document::Value probe_slice(const NodeIdentity& node, Feature feature) {
+    const auto device = [&](int) {
+        if (feature == Feature::kCounters) {
+            return make_mapping(
+                {{"name", "probe"},
+                 {"consumesCounters", document::make_sequence(std::array{0}, [](int) {
+                      return make_mapping(
+                          {{"counterSet", "probe"},
+                           {"counters",
+                            make_mapping({{"slice", make_mapping({{"value", "1"}})}})}});
+                  })}});
+        }
         return make_mapping(
             {{"name", "probe"},
              {"allowMultipleAllocations", true},
@@ -249,8 +286,9 @@ document::Value probe_slice(const NodeIdentity& node) {
                                                      {"requestPolicy",
                                                       make_mapping({{"default", "100"}})}})}})}});
     };
-    return object_of(node, make_mapping({{"generateName", std::string(kDriver) + "-probe-"}}),
-                     spec_of(node, 1, 1, document::make_sequence(std::array{0}, device)));
+    return object_of(
+        node, make_mapping({{"generateName", std::string(kDriver) + "-probe-"}}),
+        spec_of(node, 1, 1, {.items = document::make_sequence(std::array{0}, device)}));
 }
 
 }  // namespace aliquot::dra

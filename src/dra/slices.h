@@ -46,10 +46,11 @@ struct SliceChanges {
 
 /// Most devices of one slice; fewer where one has a taint.
 inline constexpr std::size_t kMostDevices = 128;
-inline constexpr std::size_t kMostTaintedDevices = 64;
+inline constexpr std::size_t kMostTaintedDevices = 64;  // or one takes from counters
+inline constexpr std::size_t kMostCounterSets = 8;      // of one slice, which has no devices
 
 /// What makes `stored` the pool of `devices`; nothing when it is that already. No device: one empty slice, which
-/// tells that a driver is here. The generation stays when at most one slice changes and none comes or goes; else it
+/// tells that a driver is here. Counter sets are in slices of their own, before the devices. The generation stays when at most one slice changes and none comes or goes; else it
 /// is a new one and every slice is written. Taints keep the time that they were added at. Pure.
 SliceChanges plan_slices(const NodeIdentity& node, std::span<const Device> devices,
                          std::span<const StoredSlice> stored);
@@ -59,7 +60,9 @@ SliceChanges plan_slices(const NodeIdentity& node, std::span<const Device> devic
 std::vector<std::string> dropped_fields(const document::Value& written,
                                         const document::Value& stored);
 
-/// The slice that asks, in a dry run, whether consumable devices are kept.
-document::Value probe_slice(const NodeIdentity& node);
+/// What an API server may keep or drop.
+enum class Feature : std::uint8_t { kConsumable, kCounters };
+/// The slice that asks, in a dry run, whether devices with it are kept.
+document::Value probe_slice(const NodeIdentity& node, Feature feature);
 
 }  // namespace aliquot::dra

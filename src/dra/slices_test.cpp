@@ -157,7 +157,7 @@ TEST(DraSlices, KeepsTheTimesOfTaints) {
 }
 
 TEST(DraSlices, NoticesWhatWasDropped) {
-    const auto probe = probe_slice(kNode);
+    const auto probe = probe_slice(kNode, Feature::kConsumable);
     EXPECT_TRUE(dropped_fields(probe, probe).empty());
     Value stored = probe;
     auto& device = stored.entries[3].second.entries[3].second.items[0];

@@ -66,8 +66,10 @@ public:
             }};
     }
     std::unique_ptr<Keeper> start(const std::string& boot = "boot-1") {
+        Keeper::Sources all = sources();
+        if (completes) completes(all);
         auto keeper = std::make_unique<Keeper>(
-            root, sources(),
+            root, std::move(all),
             Keeper::Options{.state_directory = "/state", .cdi_directory = "/cdi", .boot = boot});
         (void)keeper->publish(state);
         return keeper;
@@ -99,7 +101,8 @@ public:
     NodeState state;
     std::map<std::string, std::string> claims;
     std::map<std::string, std::string> pods;
-    std::function<void()> reads_pod;  // called when one is read
+    std::function<void()> reads_pod;                    // called when one is read
+    std::function<void(Keeper::Sources&)> completes{};  // what a keeper is given, too
     std::string guard_fails;
 };
 

@@ -140,7 +140,7 @@ std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
         {"unhealthy_taint", values.unhealthy_taint != "all"},
         {"mig", values.mig},
         {"mps", values.mps},
-        {"administers", values.mig || values.mps},
+        {"administers", values.mig || values.mps || values.dra == "dynamic-mig"},
         {"privileged", values.gpu_access == GpuAccess::kPrivileged},
         {"webhook", values.webhook},
         {"placement", placed},
@@ -273,32 +273,33 @@ HelmConditions helm_switches_of_controller() {
 
 HelmConditions helm_switches() {
     HelmConditions all = helm_switches_of_controller();
-    all.merge(HelmConditions{{"namespace", ".Values.createNamespace"},
-                             {"critical_quota", ".Values.criticalQuota"},
-                             {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
-                             {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
-                             {"own_node_policy",
-                              "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
-                              ".Capabilities.KubeVersion.Version)"},
-                             {"mig_config", ".Values.mig.config"},
-                             {"dra", "ne .Values.dra \"off\""},
-                             {"runtime_class", ".Values.agent.runtimeClassName"},
-                             {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
-                             {"default_config", ".Values.defaultConfig"},
-                             {"labels", "ne .Values.labels.writer \"node\""},
-                             {"label_profiles", ".Values.labels.profiles"},
-                             {"node_taint", ".Values.taint"},
-                             {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
-                             {"mig", ".Values.mig.enabled"},
-                             {"mps", ".Values.mps"},
-                             {"administers", "or .Values.mig.enabled .Values.mps"},
-                             {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
-                             {"service_monitor", ".Values.metrics.serviceMonitor"},
-                             {"pod_monitor", ".Values.metrics.podMonitor"},
-                             {"network_policy", ".Values.networkPolicy"},
-                             {"api_servers", ".Values.controller.from"},
-                             {"webhook_client_ca", ".Values.controller.clientCA"},
-                             {"metrics_api", ""}});
+    all.merge(HelmConditions{
+        {"namespace", ".Values.createNamespace"},
+        {"critical_quota", ".Values.criticalQuota"},
+        {"evict", "and .Values.mig.enabled (eq .Values.mig.drain \"evict\")"},
+        {"nodefeature", "eq .Values.labels.writer \"nodefeature\""},
+        {"own_node_policy",
+         "and .Values.ownNodePolicy (semverCompare \">=1.30-0\" "
+         ".Capabilities.KubeVersion.Version)"},
+        {"mig_config", ".Values.mig.config"},
+        {"dra", "ne .Values.dra \"off\""},
+        {"runtime_class", ".Values.agent.runtimeClassName"},
+        {"driver_elsewhere", "ne .Values.agent.driverRoot \"/\""},
+        {"default_config", ".Values.defaultConfig"},
+        {"labels", "ne .Values.labels.writer \"node\""},
+        {"label_profiles", ".Values.labels.profiles"},
+        {"node_taint", ".Values.taint"},
+        {"unhealthy_taint", "ne .Values.unhealthyTaint \"all\""},
+        {"mig", ".Values.mig.enabled"},
+        {"mps", ".Values.mps"},
+        {"administers", "or .Values.mig.enabled .Values.mps (eq .Values.dra \"dynamic-mig\")"},
+        {"privileged", "eq .Values.agent.gpuAccess \"privileged\""},
+        {"service_monitor", ".Values.metrics.serviceMonitor"},
+        {"pod_monitor", ".Values.metrics.podMonitor"},
+        {"network_policy", ".Values.networkPolicy"},
+        {"api_servers", ".Values.controller.from"},
+        {"webhook_client_ca", ".Values.controller.clientCA"},
+        {"metrics_api", ""}});
     return all;
 }
 

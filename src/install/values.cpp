@@ -107,7 +107,7 @@ Result<Done> check_words(const Values& values) {
                        {"Always", "IfNotPresent", "Never"}),
           check_one_of("MIG drain policy", values.mig_drain, {"refuse", "wait", "evict"}),
           check_one_of("dra", values.dra,
-                       {"off", "auto", "whole", "fixed", "consumable", "by-label"}),
+                       {"off", "auto", "whole", "fixed", "consumable", "dynamic-mig", "by-label"}),
           check_one_of("labels", values.labels, {"node", "nodefeature", "off"}),
           check_one_of("taint for unhealthy GPUs", values.unhealthy_taint,
                        {"all", "any", "off"})}) {

@@ -55,7 +55,8 @@ struct Values {
     bool mig = false;
     std::string mig_drain = "refuse";  // wait, evict
     std::string labels = "node";       // nodefeature, off
-    std::string dra = "off";  // auto, whole, fixed, consumable, by-label: GPUs by ResourceClaims
+    std::string dra =
+        "off";  // auto, whole, fixed, consumable, dynamic-mig, by-label: by ResourceClaims
     std::vector<std::string> label_profiles;
     std::string node_taint;               // KEY=VALUE:EFFECT; empty: none
     std::string unhealthy_taint = "all";  // any, off

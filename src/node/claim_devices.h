@@ -37,6 +37,8 @@ struct ClaimDevice {
     bool tainted = false;              // no claim gets it
     std::vector<ClaimShare> held;      // by name of the claim; what adminAccess sees is not held
     [[nodiscard]] bool usable() const { return published && !tainted; }
+    /// False: a MIG device that is made once a claim gets it, one of many that exclude each other.
+    [[nodiscard]] bool is_there() const { return kind != "mig" || !uuid.empty() || !held.empty(); }
     friend bool operator==(const ClaimDevice&, const ClaimDevice&) = default;
 };
 

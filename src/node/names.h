@@ -15,8 +15,8 @@ inline constexpr char kMigStateLabel[] = "nvidia.com/mig.config.state";
 // Ours: what a person asks of a node.
 /// How it hands out its GPUs, where `aliquot-agent --dra` is not off; one of kDraModes.
 inline constexpr char kDraLabel[] = "aliquot.dev/dra";
-inline constexpr std::array<std::string_view, 5> kDraModes{"off", "auto", "whole", "fixed",
-                                                           "consumable"};
+inline constexpr std::array<std::string_view, 6> kDraModes{"off",   "auto",       "whole",
+                                                           "fixed", "consumable", "dynamic-mig"};
 
 // Ours: annotations that the agent writes.
 inline constexpr char kOwnedLabels[] = "aliquot.dev/owned-labels";  // keys, comma-separated

@@ -16,7 +16,8 @@ std::string offer_text(const node::GpuNode& node) {
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + resource;
     }
     std::map<std::string, unsigned> devices;
-    for (const node::ClaimDevice& one : node.claim_devices) devices[one.driver] += one.usable();
+    for (const node::ClaimDevice& one : node.claim_devices)
+        devices[one.driver] += one.usable() && one.is_there();
     for (const auto& [driver, count] : devices) {
         if (count == 0) continue;
         text += (text.empty() ? "" : ", ") + std::to_string(count) + " of " + driver + " by claims";

@@ -218,6 +218,7 @@ TEST_F(Claims, AreNotServedByLabelWhereTheAgentHasNoRights) {
 }
 
 class ClaimsOfA100 : public Claims {
+protected:
     void make() override { make_gpus("a100-40", 2); }
 };
 
@@ -241,6 +242,113 @@ TEST_F(ClaimsOfA100, KeepTheirGpuFromBeingCut) {
         return devices().size() == 4U &&
                devices().front()["attributes"]["profile"]["string"] == "3g.20gb";
     }));
+}
+
+class DynamicMig : public ClaimsOfA100 {
+protected:
+    /// As kube-scheduler does for a device that one claim has.
+    sim::ClaimReference allocate_all(const std::string& name, const std::string& device) {
+        auto claim = allocate(name, device, "1", "1");
+        Json made = ask("GET", std::string(kClaims) + "/" + name);
+        Json& result = made["status"]["allocation"]["devices"]["results"][0];
+        result.erase("shareID");
+        result.erase("consumedCapacity");
+        ask("DELETE", std::string(kClaims) + "/" + name);
+        made["metadata"] = {{"name", name}};
+        const Json status = made["status"];
+        made = ask("POST", kClaims, made);
+        made["status"] = status;
+        const Json kept = ask("PUT", std::string(kClaims) + "/" + name + "/status", made);
+        claim.uid = kept["metadata"]["uid"].get<std::string>();
+        return claim;
+    }
+    /// "3g.20gb 1g.5gb" of a GPU.
+    std::string cut(unsigned gpu) {
+        std::string text;
+        for (const sim::MigDeviceView& one : gpus_->gpus().at(gpu).mig_devices) {
+            text += (text.empty() ? "" : " ") + one.profile;
+        }
+        return text;
+    }
+    Json published(const std::string& name) {
+        for (const Json& device : devices()) {
+            if (device["name"] == name) return device;
+        }
+        return nullptr;
+    }
+    testing::AssertionResult is_cuttable() {
+        return soon([&] {
+            const auto drivers = kubelet_->claim_drivers();
+            return !drivers.empty() && devices().size() == 52;
+        });
+    }
+};
+
+TEST_F(DynamicMig, MakesDevicesWhenTheyArePreparedAndTakesThemBack) {
+    start_agent({"--dra", "dynamic-mig"});
+    ASSERT_TRUE(is_cuttable()) << agent_log();
+    unsigned sets = 0;
+    const Json list = ask("GET", kSlices);
+    for (const Json& slice : list["items"]) {
+        sets += static_cast<unsigned>(slice["spec"].value("sharedCounters", Json::array()).size());
+    }
+    EXPECT_EQ(sets, 2U);
+    std::string half;
+    std::string small;
+    std::string whole;
+    for (const Json& device : devices()) {
+        const std::string name = device["name"];
+        if (half.empty() && name.ends_with("-mig-3g-20gb-4")) half = name;
+    }
+    ASSERT_FALSE(half.empty());
+    whole = half.substr(0, half.find("-mig-"));
+    small = whole + "-mig-1g-5gb-0";
+    EXPECT_EQ(published(half)["attributes"]["profile"]["string"], "3g.20gb");
+    EXPECT_EQ(published(half)["attributes"].count("uuid"), 0U);
+    EXPECT_EQ(published(whole)["allowMultipleAllocations"], true);
+
+    const auto claim = allocate_all("half", half);
+    const auto prepared = kubelet_->prepare_claims("u-half", {claim});
+    ASSERT_TRUE(prepared) << prepared.error().message << agent_log();
+    EXPECT_THAT(prepared->front().cdi_devices.at(0), HasSubstr(".all.MIG-"));
+    EXPECT_EQ(cut(0), "3g.20gb");
+    const auto spec = cdi::parse(*root_.read(cdi_path(claim.uid)));
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->devices.at(0).edits.device_nodes.size(), 3U)
+        << "the GPU's and two capabilities";
+
+    ASSERT_TRUE(kubelet_->prepare_claims("u-small", {allocate_all("small", small)}));
+    const auto refused =
+        kubelet_->prepare_claims("u-whole", {allocate("whole", whole, "3Gi", "25")});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("is held"));
+
+    ::kill(agent_->pid(), SIGKILL);
+    agent_->terminate(60s);
+    agent_.reset();
+    ASSERT_TRUE(root_.remove(cdi_path(claim.uid)));
+    start_agent({"--dra", "dynamic-mig"});
+    ASSERT_TRUE(soon([&] { return root_.exists(cdi_path(claim.uid)); })) << agent_log();
+    ASSERT_TRUE(is_cuttable());
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-half").ok(); }));
+    EXPECT_EQ(cut(0), "1g.5gb");
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-small").ok(); }));
+    EXPECT_EQ(cut(0), "");
+    EXPECT_TRUE(soon([&] {
+        return kubelet_->prepare_claims("u-whole", {allocate("again", whole, "3Gi", "25")}).ok();
+    })) << agent_log();
+}
+
+TEST_F(DynamicMig, IsTheOnlyOneThatCuts) {
+    start_agent({"--dra", "dynamic-mig", "--mig"});
+    ASSERT_TRUE(is_cuttable()) << agent_log();
+    label("nvidia.com/mig.config", "all-1g.5gb");
+    ASSERT_TRUE(soon([&] {
+        return node()["metadata"]["labels"].value("nvidia.com/mig.config.state", "") == "failed";
+    }));
+    EXPECT_THAT(annotation("aliquot.dev/mig.config.problem"),
+                HasSubstr("claims cut the GPUs of this node"));
+    EXPECT_EQ(cut(0), "");
 }
 
 }  // namespace

@@ -72,5 +72,26 @@ TEST_F(UpTest, HoldsAClaimToItsMemoryAndTopTellsIt) {
     ASSERT_TRUE(up.wait(std::chrono::milliseconds(kPatience)));
 }
 
+TEST_F(UpTest, CutsAGpuForClaimsAndSaysWhyTheWholeOneWaits) {
+    const fs::path folder = example("a100-mig-claims");
+    const Ran ran = run(
+        {"--gpu", "a100-40", folder.native(), "--once", "-o", "json", "--state", state().native()});
+    ASSERT_EQ(ran.code, 0) << ran.err << read(state() / "logs/agent.log");
+    const json now = json::parse(ran.out);
+    std::map<std::string, unsigned> shares;
+    for (const json& pod : now["pods"]) {
+        if (pod["phase"] == "Running") {
+            const std::string device = pod["devices"].at(0);
+            ++shares[device.substr(device.find("-mig-") + 5, 7)];
+            ASSERT_EQ(pod["gpus"].size(), 1U);
+            EXPECT_THAT(pod["gpus"][0].get<std::string>(), HasSubstr("MIG-"));
+        } else {
+            EXPECT_THAT(pod["reason"].get<std::string>(), HasSubstr("counter "));
+        }
+    }
+    EXPECT_EQ(shares, (std::map<std::string, unsigned>{{"3g-20gb", 1}, {"1g-5gb-", 2}}));
+    EXPECT_THAT(log_of("trainer", "trainer"), HasSubstr("3g.20gb"));
+}
+
 }  // namespace
 }  // namespace aliquot

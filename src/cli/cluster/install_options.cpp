@@ -80,8 +80,8 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
             "1.34 and newer): auto takes shares of any size where the API server keeps "
             "them (1.36), else the configured ones; by-label: off, but for nodes whose label "
             "aliquot.dev/dra says one of these",
-            "WORD (off, auto, whole, fixed, consumable, by-label)")
-        ->one_of({"off", "auto", "whole", "fixed", "consumable", "by-label"});
+            "WORD (off, auto, whole, fixed, consumable, dynamic-mig, by-label)")
+        ->one_of({"off", "auto", "whole", "fixed", "consumable", "dynamic-mig", "by-label"});
     command
         .add_option(
             "--labels", values.labels,

@@ -160,6 +160,7 @@ std::map<std::string, ClaimCount> count_claims(const node::GpuNode& node) {
     std::map<std::string, ClaimCount> counts;
     for (const node::ClaimDevice& device : node.claim_devices) {
         ClaimCount& count = counts[device.driver];
+        if (!device.is_there()) continue;
         if (device.usable()) ++count.usable;
         if (device.published && device.tainted) ++count.bad;
         if (!device.held.empty()) ++count.held;

@@ -64,7 +64,12 @@ void print_claim_devices(std::ostream& out, const node::GpuNode& node) {
     if (node.claim_devices.empty()) return;
     out << '\n';
     std::vector<Row> rows{{"DRIVER", "DEVICE", "TYPE", "STATE", "CLAIM", "TAKES", "UUID"}};
+    unsigned to_be_made = 0;
     for (const node::ClaimDevice& device : node.claim_devices) {
+        if (!device.is_there()) {
+            ++to_be_made;
+            continue;
+        }
         const auto row = [&](const std::string& claim, const std::string& takes) {
             rows.push_back({device.driver, device.name, device.kind, state_text(device), claim,
                             takes, device.uuid});
@@ -75,6 +80,10 @@ void print_claim_devices(std::ostream& out, const node::GpuNode& node) {
         if (device.held.empty()) row("", "");
     }
     print_rows(out, rows);
+    if (to_be_made > 0) {
+        out << "MIG devices that would be made for a claim, as far as they fit: " << to_be_made
+            << '\n';
+    }
 }
 
 void print_holders(std::ostream& out, const NodePicture& picture, const node::GpuNode& node) {

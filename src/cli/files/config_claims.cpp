@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "document/json.h"
 #include "document/path.h"
+#include "mig/board.h"
 
 namespace aliquot::cli {
 namespace {
@@ -31,24 +32,42 @@ std::string capacity_text(const dra::Device& device) {
     return join(parts) + (step.empty() ? "" : "; several claims, memory in steps of " + step);
 }
 
+std::string_view mode_word(const dra::PlaceFacts& places, dra::Mode mode) {
+    return places.cut_by_claims.empty() ? dra::to_text(mode) : kDynamicMig;
+}
+
+/// Where it is made for a claim, it has none yet.
+std::string uuid_text(const dra::Device& device) {
+    return device.uuid.text.empty() ? "made when a claim is prepared" : device.uuid.text;
+}
+
 }  // namespace
 
 dra::Mode claim_mode(const std::string& word) {
     if (word == "fixed") return dra::Mode::kFixed;
-    return word == "consumable" ? dra::Mode::kConsumable : dra::Mode::kWhole;
+    return word == "whole" ? dra::Mode::kWhole : dra::Mode::kConsumable;
+}
+
+void add_cuts(const gpu::Inventory& inventory, dra::PlaceFacts& places) {
+    for (const gpu::Gpu& gpu : inventory.gpus) {
+        if (!gpu.mig_capable) continue;
+        if (auto known = mig::known_geometry(gpu)) {
+            places.cut_by_claims.emplace(gpu.uuid, *std::move(known));
+        }
+    }
 }
 
 std::string claims_text(const NodeOffer& node, const dra::PlaceFacts& places, dra::Mode mode) {
     const auto devices = dra::devices_of(node.inventory, node.offer, places, mode);
     std::string text = counted(node.inventory.gpus.size(), "GPU") + ", driver " +
                        node.inventory.driver_version + "\n\n" + counted(devices.size(), "device") +
-                       " by ResourceClaims (--dra=" + std::string(dra::to_text(mode)) + ")\n";
+                       " by ResourceClaims (--dra=" + std::string(mode_word(places, mode)) + ")\n";
     std::set<std::string> classes;
     for (const dra::Device& device : devices) {
         classes.insert(class_of(device));
         text += "  " + device.name + "  " +
                 document::text_at(device.published, {"attributes", "productName", "string"}) +
-                "  " + capacity_text(device) + "  " + device.uuid.text;
+                "  " + capacity_text(device) + "  " + uuid_text(device);
         if (!device.health.ok()) text += "  unhealthy: " + device.health.reason;
         text += '\n';
     }
@@ -71,7 +90,7 @@ nlohmann::ordered_json claims_json(const NodeOffer& node, const dra::PlaceFacts&
     }
     return {{"driverVersion", node.inventory.driver_version},
             {"gpus", node.inventory.gpus.size()},
-            {"mode", dra::to_text(mode)},
+            {"mode", mode_word(places, mode)},
             {"driver", dra::kDriver},
             {"devices", std::move(devices)},
             {"remarks", node.offer.remarks}};

@@ -10,8 +10,12 @@
 /// What `aliquot config explain --dra` says: what a node would hand out by ResourceClaims.
 namespace aliquot::cli {
 
-/// "whole", "fixed", "consumable".
+inline constexpr char kDynamicMig[] = "dynamic-mig";
+
+/// "whole", "fixed", "consumable", kDynamicMig.
 dra::Mode claim_mode(const std::string& word);
+/// What kDynamicMig adds: all that can be cut out of each GPU, by the tables of the product.
+void add_cuts(const gpu::Inventory& inventory, dra::PlaceFacts& places);
 
 /// The devices that aliquot-agent --dra=MODE would publish of a node with its configuration, and how a pod asks.
 std::string claims_text(const NodeOffer& node, const dra::PlaceFacts& places, dra::Mode mode);

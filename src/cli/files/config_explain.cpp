@@ -170,6 +170,7 @@ void explain(Context& context, const ExplainOptions& words) {
     dra::PlaceFacts places;
     if (by_claims) {
         places = dra::read_places(os::Root(host_of(words.node.driver)), node->inventory);
+        if (words.dra == kDynamicMig) add_cuts(node->inventory, places);
     }
     if (format == "text" && by_claims) {
         context.out << claims_text(*node, places, claim_mode(words.dra));
@@ -198,8 +199,8 @@ void add_config_explain(command_line::Command& config, Context& context) {
     command
         ->add_option("--dra", words->dra,
                      "What it would hand out by ResourceClaims instead, as aliquot-agent --dra",
-                     "MODE (whole, fixed, consumable)")
-        ->one_of({"whole", "fixed", "consumable"});
+                     "MODE (whole, fixed, consumable, dynamic-mig)")
+        ->one_of({"whole", "fixed", "consumable", std::string(kDynamicMig)});
     add_output(*command, words->format, {"text"});
     command->callback([words, &context] { explain(context, *words); });
 }

@@ -98,6 +98,14 @@ TEST(ClaimWish, IsAPartOrAWholeGpu) {
     EXPECT_EQ(*parse_claim_wish(" compute = 0 , memory = 3.5Gi "),
               (ClaimWish{.memory_bytes = 3758096384, .compute_percent = 0}));
     EXPECT_EQ(parse_claim_wish("memory=1Gi")->percent(), 100U);
+    EXPECT_EQ(*parse_claim_wish("gpu,count=4"), (ClaimWish{.count = 4}));
+    EXPECT_EQ(*parse_claim_wish("mig=1g.10gb+me, count=2"),
+              (ClaimWish{.mig_profile = "1g.10gb+me", .count = 2}));
+    for (const char* const wrong :
+         {"count=2", "gpu,mig=1g.5gb", "gpu,count=0", "gpu,count=17", "mig=", "mig=half",
+          "mig=1g.5gb\" || true", "mig=1g.5gb,compute=5", "gpu,compute=5", "gpu,gpu"}) {
+        EXPECT_FALSE(parse_claim_wish(wrong)) << wrong;
+    }
 }
 
 TEST(ClaimNames, CannotBeGuessed) {

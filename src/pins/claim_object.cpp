@@ -14,31 +14,60 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kMigClass = "mig.aliquot.dev";
+
 std::string field_of(std::string_view kind, std::string_view name) {
     return concat({"device.", kind, "[\"", dra::kDriver, "\"].", name});
 }
 
 Json selector(const std::string& expression) { return {{"cel", {{"expression", expression}}}}; }
 
-Json request_of(const PinnedPod& pod, const std::string& gpu, bool consumes) {
-    const std::string driver(dra::kDriver);
-    const std::string memory = std::to_string(pod.wish.memory_bytes);
-    Json selectors = Json::array();
-    if (!gpu.empty()) {
-        selectors.push_back(selector(field_of("attributes", "uuid") + " == \"" + gpu + "\""));
+/// "... == \"GPU-a\"", "... in [\"GPU-a\", \"GPU-b\"]".
+Json one_of(std::string_view attribute, const std::vector<std::string>& values) {
+    const std::string field = field_of("attributes", attribute);
+    if (values.size() == 1) return selector(field + " == \"" + values.front() + "\"");
+    std::string list;
+    for (const std::string& value : values) {
+        list += (list.empty() ? "\"" : ", \"") + value + "\"";
     }
-    Json exactly{{"deviceClassName", driver}};
-    if (!pod.wish.is_whole() && consumes) {
+    return selector(field + " in [" + list + "]");
+}
+
+Json request_of(const PinnedPod& pod, const std::string& name, const std::vector<std::string>& gpus,
+                unsigned count, bool consumes) {
+    const std::string driver(dra::kDriver);
+    const admission::ClaimWish& wish = pod.wish;
+    const std::string memory = std::to_string(wish.memory_bytes);
+    Json selectors = Json::array();
+    if (!gpus.empty()) selectors.push_back(one_of(wish.is_mig() ? "parentUUID" : "uuid", gpus));
+    Json exactly{{"deviceClassName", wish.is_mig() ? kMigClass : driver}};
+    if (wish.is_mig()) {
+        selectors.push_back(one_of("profile", {wish.mig_profile}));
+    } else if (!wish.is_whole() && consumes) {
         exactly["capacity"] = {
-            {"requests", {{"memory", memory}, {"compute", std::to_string(pod.wish.percent())}}}};
-    } else if (!pod.wish.is_whole()) {
+            {"requests", {{"memory", memory}, {"compute", std::to_string(wish.percent())}}}};
+    } else if (!wish.is_whole()) {
         selectors.push_back(selector(field_of("capacity", "memory") + ".compareTo(quantity(\"" +
                                      memory + "\")) >= 0"));
     } else {
         selectors.push_back(selector(field_of("attributes", "type") + " == \"gpu\""));
     }
+    if (count > 1) exactly["count"] = count;
     if (!selectors.empty()) exactly["selectors"] = std::move(selectors);
-    return {{"name", "gpu"}, {"exactly", std::move(exactly)}};
+    return {{"name", name}, {"exactly", std::move(exactly)}};
+}
+
+/// Each GPU that was chosen has a request of its own; of MIG devices those of the chosen GPUs are alike.
+Json requests_of(const PinnedPod& pod, const std::vector<std::string>& gpus, bool consumes) {
+    if (pod.wish.is_mig() || gpus.size() < 2) {
+        return Json::array({request_of(pod, "gpu", gpus, pod.wish.count, consumes)});
+    }
+    Json requests = Json::array();
+    for (const std::string& gpu : gpus) {
+        const std::string name = "gpu-" + std::to_string(requests.size());
+        requests.push_back(request_of(pod, name, {gpu}, 1, consumes));
+    }
+    return requests;
 }
 
 }  // namespace
@@ -49,25 +78,24 @@ bool is_plain_uuid(std::string_view uuid) {
     });
 }
 
-std::string claim_object(const PinnedPod& pod, unsigned tries, const std::string& gpu,
+std::string claim_object(const PinnedPod& pod, unsigned tries, const std::vector<std::string>& gpus,
                          bool consumes) {
     Json annotations{{kTriesNote, std::to_string(tries)}};
-    if (!gpu.empty()) annotations[kGpuNote] = gpu;
+    if (!gpus.empty()) annotations[kGpuNote] = join(gpus, ",");
     const Json owner{{"apiVersion", "v1"},
                      {"kind", "Pod"},
                      {"name", pod.pod.name},
                      {"uid", pod.pod.uid},
                      {"controller", true}};
-    return dumped(Json{
-        {"apiVersion", "resource.k8s.io/v1"},
-        {"kind", "ResourceClaim"},
-        {"metadata",
-         {{"name", pod.claim},
-          {"namespace", pod.pod.name_space},
-          {"labels", {{"app.kubernetes.io/managed-by", "aliquot"}}},
-          {"annotations", std::move(annotations)},
-          {"ownerReferences", Json::array({owner})}}},
-        {"spec", {{"devices", {{"requests", Json::array({request_of(pod, gpu, consumes)})}}}}}});
+    return dumped(Json{{"apiVersion", "resource.k8s.io/v1"},
+                       {"kind", "ResourceClaim"},
+                       {"metadata",
+                        {{"name", pod.claim},
+                         {"namespace", pod.pod.name_space},
+                         {"labels", {{"app.kubernetes.io/managed-by", "aliquot"}}},
+                         {"annotations", std::move(annotations)},
+                         {"ownerReferences", Json::array({owner})}}},
+                       {"spec", {{"devices", {{"requests", requests_of(pod, gpus, consumes)}}}}}});
 }
 
 }  // namespace aliquot::pins

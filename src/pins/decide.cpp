@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "base/time_text.h"
 #include "pins/room.h"
 
@@ -84,16 +85,16 @@ private:
     }
 
     void write(const PinnedPod& pod, Act act, unsigned tries, std::optional<Room::Place> place) {
-        const std::string gpu = place ? place->gpu : "";
-        act.json = claim_object(pod, tries, gpu, place ? place->consumes : room_.consumes());
-        if (gpu.empty()) {
+        const auto gpus = place ? place->gpus : std::vector<std::string>();
+        act.json = claim_object(pod, tries, gpus, place ? place->consumes : room_.consumes());
+        if (gpus.empty()) {
             act.note = "no GPU has room for it now: kube-scheduler takes the first that has";
         }
         acts_.push_back(std::move(act));
         KnownClaim assumed;
         assumed.claim.name_space = pod.pod.name_space;
         assumed.claim.name = pod.claim;
-        assumed.gpu = gpu;
+        assumed.gpus = gpus;
         room_.take(assumed, &pod.wish);
     }
 
@@ -110,19 +111,19 @@ private:
         const auto created = parse_rfc3339(claim.created);
         const bool refused =
             !pod.pod.unschedulable.empty() && created && now_ - *created >= wait_of(claim);
-        if (!refused || claim.gpu.empty()) return;  // unpinned: whoever has room first
+        if (!refused || claim.gpus.empty()) return;  // unpinned: whoever has room first
         room_.give_back(claim, &pod.wish);
-        auto place = room_.choose(pod, {claim.gpu});
-        const bool has_room = std::ranges::any_of(room_.gpus(), [&](const Gpu& gpu) {
-            return gpu.uuid == claim.gpu && room_.admits(gpu, pod.pod) && room_.fits(gpu, pod.wish);
-        });
+        auto place = room_.choose(pod, {claim.gpus.begin(), claim.gpus.end()});
+        if (!place) place = room_.choose(pod, {});  // some of them, of several
         // Only the rest of the pod does not fit there, and no other GPU is free: it waits where it is.
-        if (!place && has_room) return room_.take(claim, &pod.wish);
+        if (place && std::ranges::is_permutation(place->gpus, claim.gpus)) {
+            return room_.take(claim, &pod.wish);
+        }
         Act act = act_for(pod, Act::Kind::kReplace);
         act.old_uid = claim.claim.uid;
         act.old_version = claim.resource_version;
-        act.note = "GPU " + claim.gpu + " could not be had (" + pod.pod.unschedulable + "): try " +
-                   std::to_string(claim.tries + 1);
+        act.note = "GPU " + join(claim.gpus, ", ") + " could not be had (" + pod.pod.unschedulable +
+                   "): try " + std::to_string(claim.tries + 1);
         write(pod, std::move(act), claim.tries + 1, std::move(place));
     }
 
@@ -145,7 +146,7 @@ private:
 
     /// True: pods are on their way out, or are asked to go.
     bool make_room(const PinnedPod& pod) {
-        if (!pod.pod.may_preempt) return false;
+        if (!pod.pod.may_preempt || pod.wish.count > 1 || pod.wish.is_mig()) return false;
         std::optional<std::vector<const KnownClaim*>> fewest;
         for (const Gpu& gpu : room_.gpus()) {
             if (!room_.admits(gpu, pod.pod)) continue;
@@ -168,7 +169,7 @@ private:
         KnownClaim assumed;
         assumed.claim.name_space = pod.pod.name_space;
         assumed.claim.name = pod.claim;
-        if (const auto place = room_.choose(pod, {})) assumed.gpu = place->gpu;
+        if (const auto place = room_.choose(pod, {})) assumed.gpus = place->gpus;
         room_.take(assumed, &pod.wish);
         if (!act.victims.empty()) acts_.push_back(std::move(act));
         return true;

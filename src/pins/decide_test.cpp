@@ -287,5 +287,75 @@ TEST_F(Pins, PodsThatRunOrLeaveWantNothing) {
     EXPECT_THAT(look(), IsEmpty());
 }
 
+std::vector<std::string> selectors_of(const Act& act, std::size_t request = 0) {
+    std::vector<std::string> texts;
+    const Json made = Json::parse(act.json)["spec"]["devices"]["requests"][request]["exactly"];
+    for (const Json& one : made["selectors"]) texts.push_back(one["cel"]["expression"]);
+    return texts;
+}
+
+TEST_F(Pins, SeveralGpusAreOfOneNodeAndEachHasARequest) {
+    world.slices = {test_slice("a", {"GPU-a", "GPU-b"}), test_slice("b", {"GPU-c", "GPU-d"})};
+    run("other", "a", 0, "4Gi", 25);
+    world.claims.back().claim.allocation->devices[0].device.device = "GPU-a-dev";
+    add({.name = "p", .wish = "gpu,count=2"});
+    const auto acts = look();
+    ASSERT_THAT(acts, SizeIs(1));
+    EXPECT_EQ(gpu_of(acts[0]), "GPU-c,GPU-d");
+    const Json requests = Json::parse(acts[0].json)["spec"]["devices"]["requests"];
+    ASSERT_THAT(requests, SizeIs(2));
+    EXPECT_EQ(requests[1]["name"], "gpu-1");
+    EXPECT_THAT(selectors_of(acts[0], 1)[0], HasSubstr("uuid == \"GPU-d\""));
+    add({.name = "q", .wish = "memory=8Gi,compute=50,count=2"});
+    EXPECT_EQ(gpu_of(look().at(1)), "GPU-a,GPU-b") << "what is used already is filled first";
+    add({.name = "r", .wish = "gpu,count=3"});
+    EXPECT_EQ(gpu_of(look().at(2)), "") << "kube-scheduler and an autoscaler act";
+}
+
+TEST_F(Pins, MigDevicesAreMadeOnOneGpuAsLongAsTheyFit) {
+    const auto cut = test_cut_slices("a", {"GPU-a", "GPU-b"});
+    world.slices = cut;
+    add({.name = "p", .wish = "mig=2g.10gb"});
+    const auto acts = look();
+    ASSERT_THAT(acts, SizeIs(1));
+    EXPECT_EQ(gpu_of(acts[0]), "GPU-a");
+    EXPECT_EQ(
+        Json::parse(acts[0].json)["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"],
+        "mig.aliquot.dev");
+    EXPECT_THAT(selectors_of(acts[0]), ElementsAre(HasSubstr("parentUUID == \"GPU-a\""),
+                                                   HasSubstr("profile == \"2g.10gb\"")));
+    // Of those that are decided together each counts for the next.
+    add({.name = "q", .wish = "mig=2g.10gb"});
+    add({.name = "r", .wish = "gpu"});
+    add({.name = "s", .wish = "mig=1g.5gb"});
+    std::vector<std::string> gpus;
+    for (const Act& act : look()) gpus.push_back(gpu_of(act));
+    EXPECT_THAT(gpus, ElementsAre("GPU-a", "GPU-a", "GPU-b", ""));
+}
+
+TEST_F(Pins, AGpuThatIsCutIsNoWholeGpuAndTheOtherWayRound) {
+    world.slices = test_cut_slices("a", {"GPU-a", "GPU-b"});
+    const PinnedPod& small = add({.name = "other", .wish = "mig=1g.5gb", .node = "a"});
+    world.claims.push_back(allocated(test_claim(small, 1, "GPU-a"), "a", "GPU-a-small-0", "", 0));
+    const PinnedPod& whole = add({.name = "whole", .wish = "gpu", .node = "a"});
+    world.claims.push_back(allocated(test_claim(whole, 1, "GPU-b"), "a", "GPU-b-all", "", 0));
+    add({.name = "p", .wish = "gpu"});
+    add({.name = "q", .wish = "mig=2g.10gb"});
+    add({.name = "r", .wish = "mig=2g.10gb"});
+    std::vector<std::string> gpus;
+    for (const Act& act : look()) gpus.push_back(gpu_of(act));
+    EXPECT_THAT(gpus, ElementsAre("", "GPU-a", "")) << "one half of GPU-a is left";
+}
+
+TEST_F(Pins, SeveralMigDevicesMayBeOfOneGpu) {
+    world.slices = test_cut_slices("a", {"GPU-a", "GPU-b"});
+    add({.name = "p", .wish = "mig=2g.10gb,count=3"});
+    const auto acts = look();
+    ASSERT_THAT(acts, SizeIs(1));
+    EXPECT_EQ(gpu_of(acts[0]), "GPU-a,GPU-b");
+    EXPECT_THAT(selectors_of(acts[0])[0], HasSubstr("parentUUID in [\"GPU-a\", \"GPU-b\"]"));
+    EXPECT_EQ(Json::parse(acts[0].json)["spec"]["devices"]["requests"][0]["exactly"]["count"], 3);
+}
+
 }  // namespace
 }  // namespace aliquot::pins

@@ -2,6 +2,7 @@
 #include "pins/pinned_pod.h"
 
 #include "base/number.h"
+#include "base/text.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "pins/claim_notes.h"
@@ -50,7 +51,11 @@ Result<KnownClaim> read_known_claim(std::string_view json) {
                      .resource_version = text_at(*root, {"metadata", "resourceVersion"}),
                      .created = text_at(*root, {"metadata", "creationTimestamp"}),
                      .owner = owner_of(*root),
-                     .gpu = text_at(*root, {"metadata", "annotations", kGpuNote})};
+                     .gpus = {}};
+    const std::string gpus = text_at(*root, {"metadata", "annotations", kGpuNote});
+    for (const std::string_view gpu : split(std::string_view(gpus), ',')) {
+        if (!gpu.empty()) known.gpus.emplace_back(gpu);
+    }
     known.tries =
         parse_number<unsigned>(text_at(*root, {"metadata", "annotations", kTriesNote})).value_or(0);
     return known;

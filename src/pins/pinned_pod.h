@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/claim_wish.h"
 #include "claims/claim.h"
@@ -28,16 +29,17 @@ struct KnownClaim {
     std::string owner;    // uid of the pod that it was made for; empty: nobody
     unsigned tries =
         0;  // how often a GPU was chosen for its pod, this time counted; 0: it is none of ours
-    std::string gpu;  // uuid; empty: kube-scheduler takes any
+    std::vector<std::string>
+        gpus;  // uuids; of MIG devices of their GPUs; none: kube-scheduler takes any
 };
 /// Any bytes. errors   kInvalidInput: no JSON
 Result<KnownClaim> read_known_claim(std::string_view json);
 
 /// The claim that is made for a pod.
 /// tries      as in KnownClaim
-/// gpu        uuid; empty: any that fits, so that kube-scheduler and an autoscaler can act
+/// gpus       uuids; none: any that fit, so that kube-scheduler and an autoscaler can act
 /// consumes   the sizes are taken of a GPU that claims share; else a device that has at least so much is asked for
-std::string claim_object(const PinnedPod& pod, unsigned tries, const std::string& gpu,
+std::string claim_object(const PinnedPod& pod, unsigned tries, const std::vector<std::string>& gpus,
                          bool consumes);
 
 /// Whether a uuid may stand in an expression: letters, digits and '-'.

@@ -25,12 +25,12 @@ TEST(PinnedPod, IsOneWithAClaimThatTheWebhookHasNamed) {
 
 TEST(KnownClaim, ReadsBackWhatWasWritten) {
     const PinnedPod pod = test_pod({.name = "p"});
-    const auto known = read_known_claim(claim_object(pod, 3, "GPU-a", true));
+    const auto known = read_known_claim(claim_object(pod, 3, {"GPU-a", "GPU-b"}, true));
     ASSERT_TRUE(known);
     EXPECT_EQ(known->claim.full_name(), "ai/aq-p");
     EXPECT_EQ(known->owner, "u-p");
     EXPECT_EQ(known->tries, 3U);
-    EXPECT_EQ(known->gpu, "GPU-a");
+    EXPECT_EQ(known->gpus, (std::vector<std::string>{"GPU-a", "GPU-b"}));
     EXPECT_EQ(read_known_claim(R"({"metadata":{"name":"x"}})")->tries, 0U);
     EXPECT_FALSE(read_known_claim("{"));
 }

@@ -40,14 +40,16 @@ std::optional<Gpu> gpu_of(const claims::Slice& slice, const claims::Device& devi
     });
     Gpu gpu{.id = {slice.driver, slice.pool, device.name},
             .node = slice.reach.node_name,
-            .uuid = text_of(device, "uuid"),
+            .uuid = text_of(device, text_of(device, "type") == "mig" ? "parentUUID" : "uuid"),
             .model = text_of(device, "productName"),
             .shared = device.shared};
     const std::string type = text_of(device, "type");
     const auto memory = device.capacity.find(claims::qualified("memory", kOurs));
     if (tainted || !is_plain_uuid(gpu.uuid) || memory == device.capacity.end()) return std::nullopt;
-    if (type != "gpu" && type != "share") return std::nullopt;
+    if (type != "gpu" && type != "share" && type != "mig") return std::nullopt;
     gpu.whole_gpu = type == "gpu";
+    gpu.consumes = device.consumes;
+    if (type == "mig") gpu.mig_profile = text_of(device, "profile");
     gpu.memory_bytes = ones_of(memory->second.value);
     if (memory->second.policy && memory->second.policy->step) {
         gpu.memory_step = std::max<std::uint64_t>(1, ones_of(*memory->second.policy->step));
@@ -77,11 +79,19 @@ Room::Room(const std::vector<claims::Slice>& slices, const std::vector<k8s::Node
     for (const claims::Slice& slice : slices) {
         if (slice.driver != kOurs || slice.generation != newest[slice.pool]) continue;
         if (slice.reach.node_name.empty()) continue;
+        for (const auto& [set, counters] : slice.counters) {
+            for (const auto& [name, amount] : counters) {
+                counters_[{slice.pool, set, name}].all = amount.nanos();
+            }
+        }
         for (const claims::Device& device : slice.devices) {
             if (auto gpu = gpu_of(slice, device)) gpus_.push_back(*std::move(gpu));
         }
     }
-    std::ranges::sort(gpus_, {}, [](const Gpu& one) { return std::tie(one.node, one.id); });
+    // MIG devices stay in the order in which kube-scheduler takes them.
+    std::ranges::stable_sort(gpus_, {}, [](const Gpu& one) {
+        return std::pair(one.node, one.mig_profile.empty() ? one.id.device : one.uuid);
+    });
     for (const k8s::Node& node : nodes) nodes_.emplace(node.name, node);
 }
 
@@ -91,8 +101,27 @@ Part Room::part_of(const Gpu& gpu, const admission::ClaimWish& wish) {
     return {.bytes = steps * gpu.memory_step, .percent = wish.percent()};
 }
 
+bool Room::has_counters(const Gpu& gpu) const {
+    for (const auto& [set, amounts] : gpu.consumes) {
+        for (const auto& [name, amount] : amounts) {
+            const auto counter = counters_.find({gpu.id.pool, set, name});
+            if (counter == counters_.end()) return false;
+            if (counter->second.used + amount.nanos() > counter->second.all) return false;
+        }
+    }
+    return true;
+}
+
 void Room::change(Gpu& gpu, const Part& part, const std::string& claim, bool take) {
     if (take == gpu.holders.contains(claim)) return;
+    // Counted once, however many claims share the device.
+    if (gpu.holders.size() == (take ? 0U : 1U)) {
+        for (const auto& [set, amounts] : gpu.consumes) {
+            for (const auto& [name, amount] : amounts) {
+                counters_[{gpu.id.pool, set, name}].used += (take ? 1 : -1) * amount.nanos();
+            }
+        }
+    }
     if (take) {
         gpu.holders.insert(claim);
         gpu.used_bytes += part.bytes;
@@ -120,12 +149,17 @@ void Room::change(const KnownClaim& known, const admission::ClaimWish* wish, boo
         }
         return;
     }
-    if (wish == nullptr || known.gpu.empty()) return;
-    for (Gpu& gpu : gpus_) {
-        if (gpu.uuid != known.gpu || (take ? !fits(gpu, *wish) : !gpu.holders.contains(name))) {
-            continue;
+    if (wish == nullptr) return;
+    unsigned left = wish->count;
+    for (const std::string& uuid : known.gpus) {
+        for (Gpu& gpu : gpus_) {
+            const bool other = gpu.uuid != uuid || gpu.mig_profile != wish->mig_profile;
+            const bool held = gpu.holders.contains(name);
+            if (left == 0 || other || (take ? held || !fits(gpu, *wish) : !held)) continue;
+            change(gpu, part_of(gpu, *wish), name, take);
+            --left;
+            if (!wish->is_mig()) break;  // of MIG devices one GPU may have several
         }
-        return change(gpu, part_of(gpu, *wish), name, take);
     }
 }
 
@@ -139,6 +173,9 @@ void Room::give_back(const KnownClaim& claim, const admission::ClaimWish* wish) 
 
 bool Room::fits(const Gpu& gpu, const admission::ClaimWish& wish) const {
     const Part part = part_of(gpu, wish);
+    if (gpu.mig_profile != wish.mig_profile) return false;
+    if (gpu.holders.empty() && !has_counters(gpu)) return false;
+    if (wish.is_mig()) return gpu.holders.empty();
     if (wish.is_whole() && !gpu.whole_gpu) return false;
     if (!gpu.shared) return gpu.holders.empty() && part.bytes <= gpu.memory_bytes;
     return gpu.used_bytes + part.bytes <= gpu.memory_bytes &&
@@ -168,16 +205,81 @@ bool Room::admits(const Gpu& gpu, const scheduling::GpuPod& pod) const {
 bool Room::consumes() const { return gpus_.empty() || std::ranges::any_of(gpus_, &Gpu::shared); }
 
 bool Room::could_ever(const PinnedPod& pod) const {
-    return std::ranges::any_of(gpus_, [&](const Gpu& gpu) {
-        Gpu empty = gpu;
-        empty.used_bytes = empty.used_percent = 0;
-        empty.holders.clear();
-        return admits(gpu, pod.pod) && fits(empty, pod.wish);
+    Room empty = *this;
+    for (Gpu& gpu : empty.gpus_) {
+        gpu.used_bytes = gpu.used_percent = 0;
+        gpu.holders.clear();
+    }
+    for (auto& [id, counter] : empty.counters_) counter.used = 0;
+    if (pod.wish.count > 1) return empty.choose_together(pod, {}).has_value();
+    return std::ranges::any_of(empty.gpus_, [&](const Gpu& gpu) {
+        return admits(gpu, pod.pod) && empty.fits(gpu, pod.wish);
     });
+}
+
+Room Room::part(std::span<const Gpu> gpus) const {
+    Room part;
+    part.gpus_.assign(gpus.begin(), gpus.end());
+    const std::string& pool = gpus.front().id.pool;
+    for (auto one = counters_.lower_bound({pool, "", ""});
+         one != counters_.end() && std::get<0>(one->first) == pool; ++one) {
+        part.counters_.insert(*one);
+    }
+    return part;
+}
+
+/// What is used already is filled first.
+unsigned Room::fill(const admission::ClaimWish& wish, const std::set<std::string>& without,
+                    std::vector<std::string>& gpus) {
+    std::map<std::string, unsigned> used;
+    for (const Gpu& gpu : gpus_) {
+        used[gpu.uuid] += gpu.used_percent + (gpu.holders.empty() ? 0 : 1);
+    }
+    std::vector<Gpu*> candidates;
+    for (Gpu& gpu : gpus_) {
+        if (!without.contains(gpu.uuid)) candidates.push_back(&gpu);
+    }
+    std::ranges::stable_sort(candidates, std::greater<>(),
+                             [&](const Gpu* gpu) { return used.at(gpu->uuid); });
+    unsigned count = 0;
+    for (Gpu* const gpu : candidates) {
+        if (count == wish.count) break;
+        const bool chosen = std::ranges::find(gpus, gpu->uuid) != gpus.end();
+        if ((chosen && !wish.is_mig()) || !fits(*gpu, wish)) continue;
+        change(*gpu, part_of(*gpu, wish), "one of them", true);
+        if (!chosen) gpus.push_back(gpu->uuid);
+        ++count;
+    }
+    return count;
+}
+
+std::optional<Room::Place> Room::choose_together(const PinnedPod& pod,
+                                                 const std::set<std::string>& without) const {
+    std::optional<Place> best;
+    std::ptrdiff_t least = 0;
+    for (auto begin = gpus_.begin(); begin != gpus_.end();) {
+        const std::string& node = begin->node;
+        const auto end =
+            std::find_if(begin, gpus_.end(), [&](const Gpu& one) { return one.node != node; });
+        const std::span<const Gpu> here(begin, end);
+        begin = end;
+        if (!admits(here.front(), pod.pod)) continue;
+        Place place;
+        if (part(here).fill(pod.wish, without, place.gpus) < pod.wish.count) continue;
+        // The node with the least room for it, so that others keep theirs for what needs it.
+        const auto room =
+            std::ranges::count_if(here, [&](const Gpu& one) { return fits(one, pod.wish); });
+        if (best && room >= least) continue;
+        place.consumes = !pod.wish.is_mig() && std::ranges::any_of(here, &Gpu::shared);
+        best = std::move(place);
+        least = room;
+    }
+    return best;
 }
 
 std::optional<Room::Place> Room::choose(const PinnedPod& pod,
                                         const std::set<std::string>& without) {
+    if (pod.wish.count > 1 || pod.wish.is_mig()) return choose_together(pod, without);
     if (auto shared = choose_shared(pod, without)) return shared;
     return choose_whole(pod, without);
 }
@@ -214,7 +316,8 @@ std::optional<Room::Place> Room::choose_shared(const PinnedPod& pod,
             take(of_node);
             of_node.clear();
         }
-        if (gpu.shared && admits(gpu, pod.pod)) of_node.push_back(&gpu);
+        const bool cut = gpu.holders.empty() && !has_counters(gpu);  // into MIG devices
+        if (gpu.shared && !cut && admits(gpu, pod.pod)) of_node.push_back(&gpu);
     }
     take(of_node);
     if (by_node.empty()) return std::nullopt;
@@ -227,9 +330,10 @@ std::optional<Room::Place> Room::choose_shared(const PinnedPod& pod,
         const auto& gpus = by_node.at(place.node);
         if (place.devices.empty()) continue;
         const Gpu& best = *gpus[place.devices.front()];
-        if (fits(best, pod.wish) && !without.contains(best.uuid)) return Place{best.uuid, true};
+        if (fits(best, pod.wish) && !without.contains(best.uuid)) return Place{{best.uuid}, true};
         for (const Gpu* const gpu : gpus) {  // the engine names one of each node
-            if (fits(*gpu, pod.wish) && !without.contains(gpu->uuid)) return Place{gpu->uuid, true};
+            if (fits(*gpu, pod.wish) && !without.contains(gpu->uuid))
+                return Place{{gpu->uuid}, true};
         }
     }
     return std::nullopt;
@@ -245,7 +349,7 @@ std::optional<Room::Place> Room::choose_whole(const PinnedPod& pod,
         if (best == nullptr || gpu.memory_bytes < best->memory_bytes) best = &gpu;
     }
     if (best == nullptr) return std::nullopt;
-    return Place{best->uuid, false};
+    return Place{{best->uuid}, false};
 }
 
 }  // namespace aliquot::pins

@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "admission/claim_wish.h"
@@ -21,10 +23,12 @@ namespace aliquot::pins {
 struct Gpu {
     claims::DeviceId id;
     std::string node;
-    std::string uuid;
+    std::string uuid;  // of a MIG device its GPU's
     std::string model;
-    bool shared = false;    // several claims, by size
-    bool whole_gpu = true;  // its type is "gpu", not "share"
+    bool shared = false;                                // several claims, by size
+    bool whole_gpu = true;                              // its type is "gpu", not "share" nor "mig"
+    std::string mig_profile{};                          // "3g.20gb"; empty: no MIG device
+    std::map<std::string, claims::Amounts> consumes{};  // of its pool: counter set, counter
     std::uint64_t memory_bytes = 0;
     std::uint64_t memory_step = 1;
     std::uint64_t used_bytes = 0;
@@ -51,7 +55,7 @@ public:
     void give_back(const KnownClaim& claim, const admission::ClaimWish* wish);
 
     struct Place {
-        std::string gpu;  // uuid
+        std::vector<std::string> gpus;  // uuids, of one node
         bool consumes = false;
     };
     /// The best place by the engine of placement, on a node that the pod may go to; empty: there is none now.
@@ -66,19 +70,36 @@ public:
     [[nodiscard]] bool fits(const Gpu& gpu, const admission::ClaimWish& wish) const;
     /// The node is there, ready, not cordoned, and takes the pod by its labels and taints.
     [[nodiscard]] bool admits(const Gpu& gpu, const scheduling::GpuPod& pod) const;
-    /// `fits`, when these claims had ended.
+    /// `fits`, when these claims had ended: of one GPU.
     [[nodiscard]] bool fits_without(const Gpu& gpu, const admission::ClaimWish& wish,
                                     const std::vector<const KnownClaim*>& gone) const;
 
 private:
     [[nodiscard]] static Part part_of(const Gpu& gpu, const admission::ClaimWish& wish);
     void change(const KnownClaim& claim, const admission::ClaimWish* wish, bool take);
-    static void change(Gpu& gpu, const Part& part, const std::string& claim, bool take);
+    void change(Gpu& gpu, const Part& part, const std::string& claim, bool take);
+    /// What a device takes of the counters of its pool is there.
+    [[nodiscard]] bool has_counters(const Gpu& gpu) const;
+    Room() = default;
+    /// Of some GPUs of one pool alone.
+    [[nodiscard]] Room part(std::span<const Gpu> gpus) const;
+    /// Takes as many as fit, up to `wish.count`, and says how many; `gpus` gets where.
+    unsigned fill(const admission::ClaimWish& wish, const std::set<std::string>& without,
+                  std::vector<std::string>& gpus);
+    /// Several of one node, or MIG devices.
+    std::optional<Place> choose_together(const PinnedPod& pod,
+                                         const std::set<std::string>& without) const;
     std::optional<Place> choose_shared(const PinnedPod& pod, const std::set<std::string>& without);
     std::optional<Place> choose_whole(const PinnedPod& pod, const std::set<std::string>& without);
 
     std::vector<Gpu> gpus_;
     std::map<std::string, k8s::Node> nodes_;
+    /// By pool, counter set and counter: what there is, and what is taken of it.
+    struct Counter {
+        k8s::Quantity::Nanos all = 0;
+        k8s::Quantity::Nanos used = 0;
+    };
+    std::map<std::tuple<std::string, std::string, std::string>, Counter> counters_;
 };
 
 }  // namespace aliquot::pins

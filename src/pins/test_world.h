@@ -48,6 +48,51 @@ inline claims::Slice test_slice(const std::string& node, const std::vector<std::
         devices + "]}}"));
 }
 
+/// One slice of a node with A100s that are cut when a claim is prepared: of each the whole, two halves and a small
+/// part, of four slices.
+inline std::vector<claims::Slice> test_cut_slices(const std::string& node,
+                                                  const std::vector<std::string>& uuids) {
+    std::string devices;
+    std::string sets;
+    const auto takes = [](unsigned from, unsigned to) {
+        std::string counters;
+        for (unsigned i = from; i < to; ++i) {
+            counters += (counters.empty() ? "\"memory-slice-" : ",\"memory-slice-") +
+                        std::to_string(i) + R"(":{"value":"1"})";
+        }
+        return counters;
+    };
+    for (const std::string& uuid : uuids) {
+        const auto device = [&](const std::string& name, const std::string& attributes,
+                                unsigned from, unsigned to) {
+            if (!devices.empty()) devices += ",";
+            devices += R"({"name":")" + uuid + name + R"(","attributes":{)" + attributes +
+                       R"(},"capacity":{"memory":{"value":"16Gi"}},"consumesCounters":[{)"
+                       R"("counterSet":")" +
+                       uuid + R"(","counters":{)" + takes(from, to) + "}}]}";
+        };
+        const auto mig = [&](const std::string& profile) {
+            return R"("type":{"string":"mig"},"profile":{"string":")" + profile +
+                   R"("},"parentUUID":{"string":")" + uuid + "\"}";
+        };
+        device("-all", R"("type":{"string":"gpu"},"uuid":{"string":")" + uuid + "\"}", 0, 4);
+        device("-half-2", mig("2g.10gb"), 2, 4);
+        device("-half-0", mig("2g.10gb"), 0, 2);
+        device("-small-0", mig("1g.5gb"), 0, 1);
+        sets += (sets.empty() ? "" : ",") + (R"({"name":")" + uuid) + R"(","counters":{)" +
+                takes(0, 4) + "}}";
+    }
+    const auto slice = [&](const std::string& name, const std::string& what) {
+        return claims::read_slice(
+            *document::parse_json(R"({"metadata":{"name":")" + name +
+                                  R"("},"spec":{"driver":"gpu.aliquot.dev","nodeName":")" + node +
+                                  R"(","pool":{"name":")" + node +
+                                  R"(","generation":1,"resourceSliceCount":2},)" + what + "}}"));
+    };
+    return {slice("0", R"("sharedCounters":[)" + sets + "]"),
+            slice("1", R"("devices":[)" + devices + "]")};
+}
+
 struct TestPod {
     std::string name;
     std::string wish = "memory=8Gi,compute=50";
@@ -79,7 +124,9 @@ inline PinnedPod test_pod(const TestPod& pod) {
 
 /// The claim that `pod` would get, as an API server has it, made at ten o'clock.
 inline KnownClaim test_claim(const PinnedPod& pod, unsigned tries, const std::string& gpu) {
-    auto known = read_known_claim(claim_object(pod, tries, gpu, true));
+    std::vector<std::string> gpus;
+    if (!gpu.empty()) gpus.push_back(gpu);
+    auto known = read_known_claim(claim_object(pod, tries, gpus, true));
     if (!known) throw std::runtime_error(known.error().message);
     known->claim.uid = "c-" + pod.pod.name;
     known->resource_version = "7";

@@ -34,7 +34,9 @@ install(TARGETS onnxruntime-simulated LIBRARY DESTINATION ${home}/sim/onnxruntim
 foreach(name IN ITEMS aliquot kubectl-aliquot)
   aliquot_linked(aliquot aliquot ${name})
 endforeach()
-aliquot_linked(aliquot aliquot-vision aliquot-vision)
+foreach(name IN ITEMS aliquot-vision aliquot-cuda-sample)
+  aliquot_linked(aliquot ${name} ${name})
+endforeach()
 
 # Written by the programs themselves. The pages of commands that another program carries out come from that one.
 set(manual ${CMAKE_BINARY_DIR}/manual)
@@ -57,7 +59,12 @@ install(DIRECTORY ${manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT a
 install(FILES ${manual}/aliquot.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME aliquot COMPONENT aliquot)
 install(FILES ${manual}/_aliquot DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT aliquot)
 install(FILES ${manual}/aliquot.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT aliquot)
+# What the tutorials name, under the names of the source tree.
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/aliquot COMPONENT aliquot)
+install(DIRECTORY deploy/helm deploy/gate deploy/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/aliquot/deploy COMPONENT aliquot
+  PATTERN "*.py" EXCLUDE PATTERN "rules_test.yaml" EXCLUDE)
+install(DIRECTORY clients/python/aliquot DESTINATION ${CMAKE_INSTALL_DATADIR}/aliquot/clients/python COMPONENT aliquot
+  PATTERN "__pycache__" EXCLUDE)
 install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT aliquot)
 
 # A unit names its program by the full path, so it is written when the prefix is known. Not started and not

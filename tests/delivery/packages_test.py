@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What apt and dpkg themselves write.
 NOT_OURS = re.compile(r"^(var/(lib/(apt|dpkg|systemd|pam|ucf)|cache|log)|tmp|proc|etc/(ld\.so\.cache|resolv\.conf|hosts))(/|$)")
 
@@ -50,10 +51,29 @@ def make_root(root):
     if shutil.which("mmdebstrap") is None:
         skip("mmdebstrap is not installed")
     sources = [str(path) for path in (pathlib.Path("/etc/apt/sources.list.d/debian.sources"), pathlib.Path("/etc/apt/sources.list")) if path.exists()]
-    done = subprocess.run(["mmdebstrap", "--variant=apt", "--mode=root", "--quiet", "bookworm", str(root), *sources[:1]],
+    # tzdata is in every Debian (priority required), and apt would not take it away again.
+    done = subprocess.run(["mmdebstrap", "--variant=apt", "--include=tzdata", "--mode=root", "--quiet", "bookworm", str(root), *sources[:1]],
                           capture_output=True, text=True, check=False, timeout=1800)
     if done.returncode != 0:
         skip("no Debian 12 root can be made here: " + (done.stderr.strip().splitlines() or ["mmdebstrap does not say why"])[-1])
+
+
+def walk(root):
+    """Every tutorial as it stands on its page, by somebody without rights, in what the packages brought: [(page, seconds)]."""
+    inside(root, "DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends python3 /tmp/*.deb && useradd --create-home reader")
+    tour = root / "home/reader/tour"
+    shutil.copytree(root / "usr/share/aliquot", tour)
+    for part in ("docs", "tests/docs"):
+        shutil.copytree(ROOT / part, tour / part)
+    inside(root, "chown -R reader: /home/reader")
+    walked = []
+    for page in sorted((ROOT / "docs/tutorial").glob("*.md")):
+        started = time.monotonic()
+        done = inside(root, f"su reader -c 'cd ~/tour && python3 -B tests/docs/console_test.py installed docs/tutorial/{page.name}'", check=False)
+        if done.returncode != 0:
+            fail(f"docs/tutorial/{page.name} is not what happens where the packages are\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+        walked.append((page.stem, time.monotonic() - started))
+    return walked
 
 
 def main():
@@ -101,6 +121,7 @@ def main():
         if left:
             fail("left behind: " + ", ".join(sorted(left)[:20]))
         print(f"packages_test: installed in {installed - started:.1f} s, two pods run {ended - installed:.1f} s later; nothing is left after purge")
+        print("packages_test: walked " + ", ".join(f"{page} in {seconds:.0f} s" for page, seconds in walk(root)))
 
 
 main()

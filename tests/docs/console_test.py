@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """console_test.py BUILD PAGE.md [--update]: runs every console block of a page and compares what it prints with what the
-page says; --update writes what it prints into the page instead.
+page says; --update writes what it prints into the page instead. BUILD 'installed' stands for the programs of the packages, run
+by whoever runs this.
 
 A block is run in a shell that all blocks of the page share, in a folder that has clients/, deploy/, docs/ and examples/ and nothing else, with
 our programs on the PATH and a /tmp, /run and /var/lib of its own (77: not possible here). In front of a block a comment can say
 
   <!-- not run: REASON -->     it needs something that a machine of the tests has not
-  <!-- run: figures -->        numbers differ from run to run: any number stands for any other
-  <!-- before: COMMANDS -->    runs these first; they are what a reader of the page has done already
+  <!-- run: figures -->        numbers differ from run to run: any number stands for any other, and any user for root
+  <!-- before: COMMANDS -->    runs these first; they are what a reader of the page has done already. Not in a tutorial, which shows all
+  <!-- wait: COMMANDS -->      runs these first; they wait for what a reader, being slower, finds done
 
 In a block, '...' stands for any text, and alone on a line for any lines. """
 import os
@@ -34,7 +36,9 @@ class Block:
                 self.reason = rest
                 if len(rest) < 8:
                     sys.exit(f"{page}:{line}: 'not run:' wants a reason")
-            elif kind == "before":
+            elif kind == "before" and page.parent.name == "tutorial":
+                sys.exit(f"{page}:{line}: 'before:' hides from the reader what has to be typed; show it, or 'wait:'")
+            elif kind in ("before", "wait"):
                 self.before.append(rest)
             elif rest == "figures":
                 self.figures = True
@@ -59,8 +63,8 @@ class Block:
 def blocks_of(page):
     text = page.read_text()
     found = []
-    for match in re.finditer(r"((?:^ *<!-- (?:not run|run|before): (?:(?!-->).)*-->\n)*)^( *)```console\n(.*?)^ *```", text, re.S | re.M):
-        comments = [(kind, rest.strip()) for kind, rest in re.findall(r"<!-- (not run|run|before): (.*?)-->", match.group(1), re.S)]
+    for match in re.finditer(r"((?:^ *<!-- (?:not run|run|before|wait): (?:(?!-->).)*-->\n)*)^( *)```console\n(.*?)^ *```", text, re.S | re.M):
+        comments = [(kind, rest.strip()) for kind, rest in re.findall(r"<!-- (not run|run|before|wait): (.*?)-->", match.group(1), re.S)]
         indent = match.group(2)
         inner = re.sub(f"^{indent}", "", match.group(3), flags=re.M)
         line = text.count("\n", 0, match.start(3))
@@ -111,8 +115,8 @@ def pattern_of(line, figures):
     for piece in line.rstrip().split("..."):
         if figures:
             piece = NUMBER.sub("\0", piece)
-            piece = re.sub(r"\s+", "\1", piece)
-        parts.append(re.escape(piece).replace("\0", r"\d[\d.,:]*(?:[eE][-+]?\d+)?").replace("\1", r"\s+"))
+            piece = re.sub(r"\s+", "\1", re.sub(r"\broot\b", "\2", piece))
+        parts.append(re.escape(piece).replace("\0", r"\d[\d.,:]*(?:[eE][-+]?\d+)?").replace("\1", r"\s+").replace("\2", r"\w+"))
     return re.compile(".*".join(parts) + r"\s*$")
 
 
@@ -133,7 +137,8 @@ def write_output(page, number, old, new):
 
 
 def run_page(page, blocks, folder, build, update):
-    environment = {"PATH": f"{build}/bin:{build}/sim:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder / "home"),
+    programs = f"{build}/bin:{build}/sim:" if build else ""
+    environment = {"PATH": f"{programs}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder / "home"),
                    "LANG": "C.UTF-8", "TERM": "dumb", "TMPDIR": "/tmp"}
     work = folder / "work"
     (folder / "home").mkdir()
@@ -179,11 +184,11 @@ def run_page(page, blocks, folder, build, update):
 
 
 def main():
-    build, page = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    build, page = (pathlib.Path(sys.argv[1]).resolve() if sys.argv[1] != "installed" else None), pathlib.Path(sys.argv[2]).resolve()
     blocks = blocks_of(page)
     if len(blocks) != len(re.findall(r"^ *```console$", page.read_text(), re.M)):
         sys.exit(f"{page}: a console block without its end, or a comment that is not directly in front of one")
-    if "ALIQUOT_CONSOLE_INSIDE" not in os.environ:
+    if build and "ALIQUOT_CONSOLE_INSIDE" not in os.environ:
         # /tmp/node of one page must not be that of another.
         script = 'mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && mount --bind "$1" /tmp && shift && exec "$@"'
         if subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", "/tmp", "true"], capture_output=True, check=False).returncode != 0:

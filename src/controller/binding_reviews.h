@@ -44,7 +44,7 @@ public:
     /// kube-scheduler may bind a pod before the watch has told us of it: so long it is waited for, by so many reviews at
     /// once; others are allowed as they are, and find threads that answer them.
     static constexpr std::chrono::milliseconds kNewsPatience{150};
-    static constexpr unsigned kMostAwaited = 2;
+    static constexpr unsigned kMostAwaited = 8;
     /// How long a pod that was given GPUs may not be seen bound.
     static constexpr std::chrono::seconds kSeatHolds{30};
 

@@ -201,6 +201,7 @@ Result<Done> Controller::Running::listen() {
         {.address = options_.webhook_listen,
          .access = {.tls = std::move(tls)},
          .methods = {"POST"},
+         .threads = 4 + (options_.placement.strict ? BindingReviews::kMostAwaited : 0),
          .most_connections = 256,
          .most_bytes = kMostHeldBytes,
          .most_body_bytes = admission::kMostReviewBytes,

@@ -99,6 +99,13 @@ Result<cost::Report> report(Store& store, const Question& question, const cost::
 Result<std::string> rendered(Store& store, const Question& question, const cost::PriceFile& file,
                              std::string_view output, TimeMs now) {
     if (output == "focus") {
+        const auto since = store.hours_since();
+        if (!since) return since.error();
+        if (question.begin < *since) {  // a charge of a day is none of its first hour
+            return Error{ErrorCode::kInvalidInput,
+                         "since: charges of FOCUS are by the hour, and hours are kept from " +
+                             cost::time_text(*since) + " on; ask since then"};
+        }
         cost::History names;
         const auto rows = store.rows(question.begin, question.end, names);
         if (!rows) return rows.error();

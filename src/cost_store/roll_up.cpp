@@ -190,13 +190,21 @@ Result<Done> Store::select_rows(const char* table, TimeMs begin, TimeMs end,
         });
 }
 
+Result<TimeMs> Store::hours_since() {
+    TimeMs since = INT64_MIN;
+    auto done = database_->select("SELECT value FROM cost_state WHERE name = 'hours'", {},
+                                  [&](const Fields& row) { since = row.number(0); });
+    if (!done) return std::move(done).error();
+    return since;
+}
+
 Result<cost::Allocation> Store::rows(TimeMs begin, TimeMs end, cost::History& names, Grain grain) {
     const auto rolled = rolled_until();
     if (!rolled) return rolled.error();
-    TimeMs gone = INT64_MIN;  // before it there are no hours
-    auto done = database_->select("SELECT value FROM cost_state WHERE name = 'hours'", {},
-                                  [&](const Fields& row) { gone = row.number(0); });
-    if (done) done = load_names(names);
+    const auto since = hours_since();
+    if (!since) return since.error();
+    const TimeMs gone = *since;
+    auto done = load_names(names);
     const TimeMs from = cost::hour_of(begin);
     const TimeMs divided = std::min(*rolled, end);
     // Days in [first, last), hours around them.

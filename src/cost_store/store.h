@@ -71,6 +71,8 @@ public:
     enum class Grain : std::uint8_t { kHours, kDays };
     Result<cost::Allocation> rows(cost::TimeMs begin, cost::TimeMs end, cost::History& names,
                                   Grain grain = Grain::kHours);
+    /// From when on there are hours, and not days only; INT64_MIN: as long as there is anything.
+    Result<cost::TimeMs> hours_since();
     /// The same of [begin, end) to the millisecond: of hours that it has in part, that part, while there are intervals of
     /// them; its row stands at the hour's beginning.
     Result<cost::Allocation> rows_between(cost::TimeMs begin, cost::TimeMs end,

@@ -11,6 +11,7 @@
 
 #include "cost/allocate.h"
 #include "cost/report.h"
+#include "cost_store/question.h"
 #include "cost_store/test_server.h"
 
 namespace aliquot::cost_store {
@@ -163,6 +164,11 @@ TEST_F(StoreTest, DaysStayWhenHoursGo) {
     ASSERT_TRUE(store->retain(now, {.intervals = 0, .hours = kDayMs, .days = 99 * kDayMs}).ok());
     History names;
     EXPECT_EQ(sum(rows_of(*store, kStart, now, names)), sum(cost::allocate(history)));
+    const cost::PriceFile prices;
+    const auto focus = rendered(*store, {.begin = kStart, .end = now}, prices, "focus", now);
+    ASSERT_FALSE(focus.ok()) << "days are no hours";
+    EXPECT_NE(focus.error().message.find("hours are kept from"), std::string::npos);
+    EXPECT_TRUE(rendered(*store, {.begin = now - kDayMs, .end = now}, prices, "focus", now).ok());
     const auto left = store->read(kStart, now);
     ASSERT_TRUE(left.ok());
     EXPECT_LE(left->intervals.size(), 2U);  // those that end after now

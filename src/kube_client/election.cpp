@@ -130,6 +130,7 @@ Call Elector::bounded(const std::stop_token& stop) const {
 
 void Elector::hold(os::TimePoint since, const Object& lease) {
     observe(lease);
+    told_.clear();
     epoch_.store(record_->transitions);
     until_.store(since + options_.renew_deadline);
     if (announced_ || !leads()) return;
@@ -158,8 +159,15 @@ bool Elector::look(const std::stop_token& stop) {
     }
     lease_.reset();
     if (lease.failure().is(Reason::kNotFound)) return make(stop);
-    log::debug("kube.election", {{"reason", lease.failure().message}});
+    tell(lease.failure());
     return false;
+}
+
+/// Once, until it is another: who may not have the lease, or has no namespace for it, never leads and seems well.
+void Elector::tell(const Failure& failure) {
+    if (failure.message == told_) return;
+    told_ = failure.message;
+    log::warning("kube.election", {{"lease", to_text(options_.lease)}, {"reason", told_}});
 }
 
 /// False in any case: what we made we hold already.
@@ -169,6 +177,7 @@ bool Elector::make(const std::stop_token& stop) {
     auto made = api_.create(resources::leases(), options_.lease.namespace_name,
                             written("", LeaseWrite::kHold), {.call = bounded(stop)});
     if (made) hold(since, *made);
+    if (!made && !made.failure().is(Reason::kAlreadyExists)) tell(made.failure());
     return false;
 }
 
@@ -183,7 +192,7 @@ bool Elector::take(const std::stop_token& stop) {
     }
     lease_.reset();
     const bool look_again = taken.failure().is(Reason::kConflict);
-    if (!look_again) log::debug("kube.election", {{"reason", taken.failure().message}});
+    if (!look_again) tell(taken.failure());
     return !look_again;
 }
 

@@ -96,6 +96,7 @@ private:
     bool look(const std::stop_token& stop);
     bool take(const std::stop_token& stop);
     bool make(const std::stop_token& stop);
+    void tell(const Failure& failure);
 
     Api& api_;
     os::Clock& clock_;
@@ -107,6 +108,7 @@ private:
     std::optional<Record> record_;
     os::TimePoint changed_at_{};  // when record_ was seen to change
     bool announced_ = false;      // started() was called, stopped() not yet
+    std::string told_;            // the last failure that was logged; empty: all is well
 
     std::atomic<os::TimePoint> until_{os::TimePoint{}};
     std::atomic<std::uint64_t> epoch_{0};

@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 
+#include "base/log.h"
 #include "base/time_text.h"
 #include "kube_client/stub_api.h"
 
@@ -150,6 +151,25 @@ TEST_F(ElectorTest, KeepsWhatOthersWroteIntoTheLease) {
     EXPECT_EQ(string_at(*json, "/spec/strategy"), "x");
     EXPECT_EQ(string_at(*json, "/spec/holderIdentity"), "a");
     EXPECT_EQ(integer_at(*json, "/spec/leaseDurationSeconds"), 15);
+}
+
+TEST(Election, SaysOnceWhyItCannotHaveTheLease) {
+    std::vector<std::string> lines;
+    log::set_sink([&lines](std::string_view line) { lines.emplace_back(line); });
+    RelayApi api([](const Request& request) -> Outcome<Reply> {
+        if (request.method == "GET")
+            return Failure{.reason = Reason::kNotFound,
+                           .message = "leases \"controller\" not found"};
+        return Failure{.reason = Reason::kNotFound,
+                       .message = "namespaces \"aliquot-system\" not found"};
+    });
+    os::ManualClock clock;
+    Elector elector(api, clock, {.lease = kLease, .identity = "a"});
+    for (int i = 0; i < 3; ++i) elector.step({});
+    log::set_sink({});
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines.front().find("namespaces"), std::string::npos) << lines.front();
+    EXPECT_NE(lines.front().find("aliquot-system/controller"), std::string::npos) << lines.front();
 }
 
 TEST(UniqueIdentity, IsNeverTheSame) {

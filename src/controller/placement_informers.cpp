@@ -18,6 +18,8 @@ kube_client::InformerOptions pods_of_cluster() {
                                                     "spec.priority",
                                                     "spec.preemptionPolicy",
                                                     "spec.topologySpreadConstraints",
+                                                    "spec.resources",
+                                                    "spec.overhead",
                                                     "spec.containers.name",
                                                     "spec.containers.resources",
                                                     "spec.containers.ports",

@@ -185,35 +185,69 @@ HttpAnswer bind(Call& call) {
     return answer_failure(conflict("pods/binding", "", call.name, "the pod has been modified"));
 }
 
-/// The disruption budgets that a pod falls under: a budget without room refuses.
-std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
+EntryPtr budget_of(const Call& call, const Value& pod, std::size_t& count) {
     const auto budgets =
         call.context.store.list("policy/poddisruptionbudgets", call.name_space + "/", 0, "", 0);
+    EntryPtr found;
     for (const EntryPtr& budget : budgets->entries) {
         const Selector selector = read_label_selector(budget->object.at_path("spec.selector"));
         if (!matches_labels(selector, pod.at_path("metadata.labels"))) continue;
-        if (budget->object.at_path("status.disruptionsAllowed").integer() > 0) {
-            Value object = budget->object;
-            object["status"]["disruptionsAllowed"] =
-                object.at_path("status.disruptionsAllowed").integer() - 1;
-            object["status"]["disruptedPods"][call.name] =
-                rfc3339(std::chrono::system_clock::now());
-            if (!call.dry_run) {
-                call.context.store.update(
-                    "policy/poddisruptionbudgets",
-                    Call::key_of(call.name_space, object.at_path("metadata.name").text()), object,
-                    budget->revision);
-            }
-            continue;
-        }
-        Failure failure = too_many_requests(
-            "Cannot evict pod as it would violate the pod's disruption budget.", 0);
-        failure.causes.push_back({"DisruptionBudget",
-                                  "The disruption budget " +
-                                      budget->object.at_path("metadata.name").text() +
-                                      " needs more healthy pods than there are right now",
-                                  ""});
-        return failure;
+        found = budget;
+        ++count;
+    }
+    return found;
+}
+
+Failure budget_failure(const std::string& why, int retry_after) {
+    Failure failure = too_many_requests(
+        "Cannot evict pod as it would violate the pod's disruption budget.", retry_after);
+    failure.causes.push_back({"DisruptionBudget", why, ""});
+    return failure;
+}
+
+bool is_ready(const Value& pod) {
+    const Value& conditions = pod.at_path("status.conditions");
+    return std::ranges::any_of(conditions.items(), [](const Value& one) {
+        return one.at("type").text() == "Ready" && one.at("status").text() == "True";
+    });
+}
+
+/// The disruption budget that a pod falls under, counted down: one without room, or whose status is about an older
+/// spec, refuses; so do two.
+std::optional<Failure> budget_refuses(const Call& call, const Value& pod) {
+    std::size_t count = 0;
+    const EntryPtr budget = budget_of(call, pod, count);
+    if (count > 1) {
+        return Failure{.code = 500,
+                       .reason = "",
+                       .message =
+                           "This pod has more than one PodDisruptionBudget, which the "
+                           "eviction subresource does not support."};
+    }
+    if (budget == nullptr) return std::nullopt;
+    Value object = budget->object;
+    const std::string name = object.at_path("metadata.name").text();
+    const auto number = [&](const char* path) { return object.at_path(path).integer(); };
+    const auto desired = number("status.desiredHealthy");
+    const bool lets_unready =
+        object.at_path("spec.unhealthyPodEvictionPolicy").text() == "AlwaysAllow" ||
+        (desired > 0 && number("status.currentHealthy") >= desired);
+    if (!is_ready(pod) && lets_unready) return std::nullopt;
+    if (number("status.observedGeneration") < number("metadata.generation")) {
+        return budget_failure(
+            "The disruption budget " + name + " is still being processed by the server.", 10);
+    }
+    if (number("status.disruptionsAllowed") <= 0) {
+        return budget_failure("The disruption budget " + name + " needs " +
+                                  std::to_string(desired) + " healthy pods and has " +
+                                  std::to_string(number("status.currentHealthy")) + " currently",
+                              0);
+    }
+    object["status"]["disruptionsAllowed"] = number("status.disruptionsAllowed") - 1;
+    object["status"]["disruptedPods"][call.name] = rfc3339(std::chrono::system_clock::now());
+    if (!call.dry_run) {
+        call.context.store.update("policy/poddisruptionbudgets",
+                                  Call::key_of(call.name_space, name), object, budget->revision);
     }
     return std::nullopt;
 }

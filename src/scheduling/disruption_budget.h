@@ -17,7 +17,8 @@ struct DisruptionBudget {
     std::string name_space;
     std::string name;
     std::optional<k8s::LabelSelector> selector;  // empty: it is about no pod
-    unsigned allowed = 0;                        // status.disruptionsAllowed
+    /// status.disruptionsAllowed; 0 while it is about an older spec: nobody is let go then.
+    unsigned allowed = 0;
 
     [[nodiscard]] bool covers(const GpuPod& pod) const;
 };

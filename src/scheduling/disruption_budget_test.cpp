@@ -29,6 +29,18 @@ TEST(DisruptionBudget, CountsThePodsThatGoTogether) {
     EXPECT_EQ(first_beyond({}, both), nullptr);
 }
 
+TEST(DisruptionBudget, OfASpecThatNobodyHasCountedYetLetsNobodyGo) {
+    const auto of_generation = [](const char* observed) {
+        return read_disruption_budget(
+                   R"({"metadata":{"name":"b","namespace":"team","generation":2},"spec":{"selector":{}},
+                       "status":{"disruptionsAllowed":3,"observedGeneration":)" +
+                   std::string(observed) + "}}")
+            ->allowed;
+    };
+    EXPECT_EQ(of_generation("1"), 0U);
+    EXPECT_EQ(of_generation("2"), 3U);
+}
+
 TEST(DisruptionBudget, OfAnotherNamespaceOrWithoutSelectorIsAboutNoPod) {
     const std::string none = R"({"disruptionsAllowed":0})";
     auto budget = read(R"({"selector":{}})", none);

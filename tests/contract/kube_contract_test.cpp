@@ -242,6 +242,23 @@ TEST_P(KubeContract, EvictsUnlessABudgetForbidsIt) {
     EXPECT_TRUE(refused.failure().is(Reason::kTooManyRequests)) << refused.failure().message;
     ASSERT_FALSE(refused.failure().causes.empty());
     EXPECT_EQ(refused.failure().causes[0].type, "DisruptionBudget");
+
+    const auto allow = [&](const char* budget, const char* status) {
+        const auto done =
+            api().patch(budgets, key(budget), status, {.write = {.subresource = "status"}});
+        EXPECT_TRUE(done) << done.failure().message;
+    };
+    allow("b", R"({"status":{"disruptionsAllowed":1,"observedGeneration":0}})");
+    const auto early = api().evict(key("kept"));
+    ASSERT_FALSE(early) << "its status is about an older spec";
+    EXPECT_TRUE(early.failure().is(Reason::kTooManyRequests)) << early.failure().message;
+    allow("b", R"({"status":{"observedGeneration":1}})");
+    EXPECT_TRUE(api().evict(key("kept"), {}, {.dry_run = true}));
+    make(budgets, R"({"metadata":{"name":"all"},"spec":{"maxUnavailable":1,"selector":{}}})");
+    allow("all", R"({"status":{"disruptionsAllowed":1,"observedGeneration":1}})");
+    const auto never = api().evict(key("kept"));
+    ASSERT_FALSE(never) << "two budgets are never asked";
+    EXPECT_EQ(never.failure().http_status, 500);
     EXPECT_TRUE(api().remove(pods(), key("kept"), {.grace_seconds = 0}));
 }
 

@@ -41,25 +41,49 @@ std::string uid_of(const std::string& owner) {
 }  // namespace
 
 void FleetWorld::SetUp() {
-    auto started =
-        sim::ApiServer::start({.directory = directory_.path().native(), .collect_garbage = false});
-    ASSERT_TRUE(started) << started.error().message;
-    server_ = *std::move(started);
-    auto connected = kube_client::connect(
-        {.kubeconfig = server_->kubeconfig_file(), .burst = 10'000, .per_second = 100'000});
+    if (real_ && !real_peers::why_not().empty()) GTEST_SKIP() << real_peers::why_not();
+    start_server();
+    if (HasFatalFailure()) return;
+    kubelets_ = std::make_unique<fleet::Kubelets>(
+        api(), fleet::KubeletOptions{.heartbeat = 0ms, .evict_after = 0ms});
+    add_nodes();
+    if (HasFatalFailure()) return;
+    kubelets_->start();
+    start_scheduler();
+    for (std::size_t i = 0; i < controllers_.size(); ++i) start_controller(i);
+}
+
+void FleetWorld::start_server() {
+    kubeconfig_ = real_peers::kubeconfig();
+    if (!real_) {
+        auto started = sim::ApiServer::start(
+            {.directory = directory_.path().native(), .collect_garbage = false});
+        ASSERT_TRUE(started) << started.error().message;
+        server_ = *std::move(started);
+        kubeconfig_ = server_->kubeconfig_file();
+    }
+    auto connected =
+        kube_client::connect({.kubeconfig = kubeconfig_, .burst = 10'000, .per_second = 100'000});
     ASSERT_TRUE(connected) << connected.error().message;
     connection_ = *std::move(connected);
     for (const char* const space : {kSpace, "aliquot-system"}) {
         const Json object{
             {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space}}}};
-        ASSERT_TRUE(api().create(resources::namespaces(), "", object.dump()));
+        const auto made = api().create(resources::namespaces(), "", object.dump());
+        ASSERT_TRUE(made || (real_ && made.failure().is(kube_client::Reason::kAlreadyExists)));
+        // Made by a controller where there is one; pods need it.
+        if (real_)
+            (void)api().create(resources::service_accounts(), space,
+                               R"({"metadata":{"name":"default"}})");
     }
+    if (real_) real_peers::clear(api(), {kSpace, "aliquot-system"});
+}
+
+void FleetWorld::add_nodes() {
     std::string config = kConfig;
     config.replace(config.find("SHARING"), 7, sharing_);
     const auto read = sharing::read_config("config", config, sharing::Compatibility::kStrict);
     ASSERT_TRUE(read.config);
-    kubelets_ = std::make_unique<fleet::Kubelets>(
-        api(), fleet::KubeletOptions{.heartbeat = 0ms, .evict_after = 0ms});
     for (unsigned i = 0; i < 2 * kNodesOfAKind; ++i) {
         const bool shared = i < kNodesOfAKind;
         fleet::NodeShape shape{.model = shared ? "a2" : "a100-80", .gpus = shared ? 2U : 4U};
@@ -68,9 +92,6 @@ void FleetWorld::SetUp() {
         ASSERT_TRUE(node) << node.error().message;
         ASSERT_TRUE(kubelets_->add(*std::move(node), ""));
     }
-    kubelets_->start();
-    start_scheduler();
-    for (std::size_t i = 0; i < controllers_.size(); ++i) start_controller(i);
 }
 
 void FleetWorld::TearDown() {
@@ -81,10 +102,17 @@ void FleetWorld::TearDown() {
         (void)controller->process().wait(10s);
     }
     scheduler_.reset();
+    kube_scheduler_.reset();
     kubelets_.reset();
+    if (real_ && connection_.api) real_peers::clear(api(), {kSpace, "aliquot-system"});
 }
 
 void FleetWorld::start_scheduler() {
+    if (real_) {
+        kube_scheduler_ =
+            std::make_unique<real_peers::KubeScheduler>(kubeconfig_, scheduler_lines_);
+        return;
+    }
     scheduler_ = std::make_unique<fleet::Scheduler>(api(), fleet::SchedulerOptions{});
     scheduler_->start();
 }
@@ -94,7 +122,7 @@ void FleetWorld::start_controller(std::size_t index) {
                                    "--placement-keep-after", "0s"};
     words.insert(words.end(), more_words_.begin(), more_words_.end());
     controllers_[index] = std::make_unique<contract::ControllerProcess>(
-        server_->kubeconfig_file(), "aliquot-system", configuration_, words);
+        kubeconfig_, "aliquot-system", configuration_, words);
 }
 
 // ---- who makes pods -------------------------------------------------------------------------------

@@ -20,11 +20,13 @@
 #include "sim/fleet/kubelets.h"
 #include "sim/fleet/scheduler.h"
 #include "tests/contract/controller_process.h"
+#include "tests/e2e/real_peers.h"
 
 namespace aliquot {
 
 /// A simulated cluster with two controllers of ours that place pods, and a stand-in for who makes pods: an owner
-/// wants one pod and gets another one when it is gone or has failed.
+/// wants one pod and gets another one when it is gone or has failed. API server and kube-scheduler can be
+/// Kubernetes' own ones.
 class FleetWorld : public testing::Test {
 protected:
     using Json = nlohmann::json;
@@ -36,6 +38,10 @@ protected:
     void TearDown() override;
 
     kube_client::Api& api() { return *connection_.api; }
+    /// The API server, empty but for the namespaces.
+    void start_server();
+    /// n0 to n5: three with two A2 in four shares each, three with four A100.
+    virtual void add_nodes();
     void start_controller(std::size_t index);
     void start_scheduler();
 
@@ -80,15 +86,19 @@ protected:
     void expect_exact_books(const std::string& resource);
 
     // Before SetUp().
+    bool real_ = false;                    // real_peers; the test is skipped without them
+    std::string scheduler_lines_;          // of the configuration of a real kube-scheduler
     std::string sharing_ = "timeSlicing";  // of the nodes with shares; or mps
     std::string configuration_ = "none";   // of webhooks, that the controllers keep
     std::vector<std::string> more_words_;  // of the controllers' command line
 
     const os::TemporaryDirectory directory_;
-    std::unique_ptr<sim::ApiServer> server_;
+    std::unique_ptr<sim::ApiServer> server_;  // null: a real one
+    std::string kubeconfig_;
     kube_client::Connection connection_;
     std::unique_ptr<sim::fleet::Kubelets> kubelets_;
     std::unique_ptr<sim::fleet::Scheduler> scheduler_;
+    std::unique_ptr<real_peers::KubeScheduler> kube_scheduler_;
     std::array<std::unique_ptr<contract::ControllerProcess>, 2> controllers_;
     std::map<std::string, Owner> owners_;
     unsigned fills_ = 0;

@@ -336,21 +336,7 @@ void add_serve_command(command_line::Command& program, Context& context) {
                      "the first of these that is installed",
                      "PROGRAM")
         ->capture_default_str();
-    command->add_option(
-        "--prices", words->cost.prices,
-        "Your own prices and budgets (aliquot price check); default: the table of cloud "
-        "machines only",
-        "FILE");
-    command->add_option(
-        "--cost-store", words->cost.store,
-        "Where costs are kept: a file, postgresql://..., or off; default cost.sqlite "
-        "beside the journal",
-        "PLACE");
-    command->add_option("--machine-type", words->cost.type,
-                        "What the cloud calls this machine, as g5.xlarge; default: as it describes "
-                        "itself",
-                        "TYPE");
-    command->add_flag("--spot", words->cost.spot, "This machine is paid at spot prices");
+    add_cost_flags(*command, words->cost);
     command
         ->add_option("--output-limit", words->output, "Maximum size of the output of one job",
                      "AMOUNT")

@@ -7,6 +7,7 @@
 
 #include "cli/files/price_file.h"
 #include "cli/jobs/use_meter.h"
+#include "command_line/command.h"
 #include "cost/price.h"
 #include "cost/share.h"
 #include "os/host_name.h"
@@ -17,6 +18,24 @@ namespace {
 namespace fs = std::filesystem;
 
 }  // namespace
+
+void add_cost_flags(command_line::Command& command, CostWords& words) {
+    command.add_option(
+        "--prices", words.prices,
+        "Your own prices and budgets (aliquot price check); default: the table of cloud "
+        "machines only",
+        "FILE");
+    command.add_option(
+        "--cost-store", words.store,
+        "Where costs are kept: a file, postgresql://..., or off; default cost.sqlite "
+        "beside the journal",
+        "PLACE");
+    command.add_option("--machine-type", words.type,
+                       "What the cloud calls this machine, as g5.xlarge; default: as it describes "
+                       "itself",
+                       "TYPE");
+    command.add_flag("--spot", words.spot, "This machine is paid at spot prices");
+}
 
 void tell_parents(const gpu::Inventory& inventory, std::vector<job_server::Device>& devices) {
     for (const gpu::Gpu& gpu : inventory.gpus) {

@@ -10,6 +10,10 @@
 #include "gpu/inventory.h"
 #include "job_server/costs.h"
 
+namespace aliquot::command_line {
+class Command;
+}
+
 namespace aliquot::cli {
 
 /// What `aliquot serve` is told of costs.
@@ -19,6 +23,9 @@ struct CostWords {
     std::string type;    // of the machine, as clouds call it; empty: as it describes itself
     bool spot = false;
 };
+
+/// words   outlives the parsing
+void add_cost_flags(command_line::Command& command, CostWords& words);
 
 /// Null: costs are off.
 /// driver      empty: its GPUs are simulated, nothing is measured

@@ -215,7 +215,8 @@ TEST_P(InstallPolicy, TheControllerOfPoolsChangesOfANodeItsAnnotationsAndTheStar
     const auto there = api().get(nodes(), {"", "node-a"});
     ASSERT_TRUE(there) << there.failure().message;
     Json kept = Json::array();
-    for (const Json& taint : Json::parse(there->json)["spec"]["taints"])
+    const Json node = Json::parse(there->json);
+    for (const Json& taint : node["spec"]["taints"])
         if (taint["key"] != "startup-taint.cluster-autoscaler.kubernetes.io/aliquot")
             kept.push_back(taint);
     ASSERT_GE(kept.size(), 1U);

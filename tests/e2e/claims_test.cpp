@@ -265,7 +265,8 @@ protected:
     /// "3g.20gb 1g.5gb" of a GPU.
     std::string cut(unsigned gpu) {
         std::string text;
-        for (const sim::MigDeviceView& one : gpus_->gpus().at(gpu).mig_devices) {
+        const sim::GpuView view = gpus_->gpus().at(gpu);
+        for (const sim::MigDeviceView& one : view.mig_devices) {
             text += (text.empty() ? "" : " ") + one.profile;
         }
         return text;

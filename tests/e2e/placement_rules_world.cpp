@@ -25,7 +25,7 @@ std::string node_name(unsigned index) { return "n" + std::to_string(index); }
 
 PlacementRulesWorld::PlacementRulesWorld() {
     real_ = true;
-    more_words_ = {"--placement-preemption"};
+    more_words_ = {"--placement-preemption", "--placement-preemption-least-run", "0s"};
     // What is tested is what is decided, and not how fast.
     scheduler_lines_ = "podMaxBackoffSeconds: 2\n";
 }

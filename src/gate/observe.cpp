@@ -68,7 +68,7 @@ Result<NodeState> observe(gpu::Sensors& sensors, gpu::Meters& meters,
         const bool is_there = std::ranges::any_of(
             inventory->gpus, [&](const gpu::Gpu& gpu) { return is_wanted(gpu, {word}); });
         if (!is_there) {
-            return Error{ErrorCode::kNotFound, "there is no GPU '" + word + "' on this node"};
+            return Error{ErrorCode::kInvalidInput, "there is no GPU '" + word + "' on this node"};
         }
     }
     if (node.empty()) return Error{ErrorCode::kNotFound, "this node has no GPU"};

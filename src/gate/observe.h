@@ -13,7 +13,7 @@
 namespace aliquot::gate {
 
 /// Looks at the node's GPUs once.
-/// only       uuids or indices; empty: all. Of what is not there: kNotFound
+/// only       uuids or indices; empty: all. Of what is not there: kInvalidInput
 /// deadline   for the look at all GPUs together; one that does not answer is told as its problem
 /// errors     of gpu::Sensors::enumerate
 Result<NodeState> observe(gpu::Sensors& sensors, gpu::Meters& meters,

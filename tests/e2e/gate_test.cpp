@@ -151,6 +151,13 @@ TEST_F(NodeGateProgram, EndsProcessesOfNamedGpusOnly) {
     }
 }
 
+TEST_F(NodeGateProgram, TellsAWrongGpuFromADriverThatIsNotThere) {
+    EXPECT_EQ(run({"gate", "before", "--gpu", "7", "--node-state", state_}), 2) << said();
+    const std::string nowhere = (temporary_.path() / "no-driver").native();
+    for (const char* phase : {"before", "after"})
+        EXPECT_EQ(run({"gate", phase, "--gpu", "0", "--driver-root", nowhere}), 3) << said();
+}
+
 TEST_F(NodeGateProgram, TakesEveryGpuForHeldWhenNobodyCanSay) {
     ASSERT_EQ(run({"sim", "fault", "xid", "48", "--gpu", "1", "--state", state_}), 0) << said();
     std::filesystem::remove_all(std::filesystem::path(state_) / "var/lib/kubelet");

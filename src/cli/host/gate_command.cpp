@@ -98,16 +98,16 @@ std::optional<gate::RunOptions> options_of(Context& context, GateOptions& words)
     return options;
 }
 
-void fail_to_look(Context& context, const GateOptions& words, const Error& error) {
-    const bool unknown = error.code == ErrorCode::kNotFound && !words.gpus.empty();
-    fail(context, unknown ? kUsage : kCouldNotRun, error.message);
+/// A GPU that is not there was named wrongly; a driver that is not there is nothing that a user wrote.
+void fail_to_look(Context& context, const Error& error) {
+    fail(context, error.code == ErrorCode::kInvalidInput ? kUsage : kCouldNotRun, error.message);
 }
 
 void before(Context& context, GateOptions words) {
     const auto options = options_of(context, words);
     if (!options) return;
     const auto verdict = look(words, nullptr, *options);
-    if (!verdict) return fail_to_look(context, words, verdict.error());
+    if (!verdict) return fail_to_look(context, verdict.error());
     if (verdict->leftovers.empty()) {
         std::error_code problem;
         std::filesystem::create_directories(std::filesystem::path(words.record).parent_path(),
@@ -138,7 +138,7 @@ void after_job(Context& context, GateOptions words) {
                     << "): clocks and MIG devices are not compared\n";
     }
     const auto verdict = look(words, base ? &*base : nullptr, *options);
-    if (!verdict) return fail_to_look(context, words, verdict.error());
+    if (!verdict) return fail_to_look(context, verdict.error());
     finish(context, words, *verdict);
 }
 

@@ -75,7 +75,7 @@ Result<Done> check_needs(const Values& values) {
         Need{values.placement, values.webhook, "--placement", kWebhook},
         Need{values.claims, values.webhook, "--claims", kWebhook},
         Need{values.claims, values.dra != "off", "--claims",
-             "--dra as well: auto, whole, fixed, consumable or by-label"},
+             "--dra as well: auto, whole, fixed, consumable, dynamic-mig or by-label"},
         Need{values.claims_preemption, values.claims, "--claims-preemption", "--claims as well"},
         Need{values.pools, values.webhook, "--pools", kWebhook},
         Need{values.jobs, values.webhook, "--jobs", kWebhook},

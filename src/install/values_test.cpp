@@ -25,8 +25,9 @@ TEST(Values, TheDefaultsAreRight) {
 }
 
 TEST(Values, AFlagThatNeedsAnotherNamesIt) {
-    EXPECT_EQ(problem({.claims = true}),
-              "--claims needs --dra as well: auto, whole, fixed, consumable or by-label");
+    EXPECT_EQ(
+        problem({.claims = true}),
+        "--claims needs --dra as well: auto, whole, fixed, consumable, dynamic-mig or by-label");
     EXPECT_EQ(problem({.dra = "auto", .claims_preemption = true}),
               "--claims-preemption needs --claims as well");
     EXPECT_EQ(problem({.placement_strict = true}), "--placement-strict needs --placement as well");

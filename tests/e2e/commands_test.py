@@ -140,7 +140,7 @@ REFUSED = [
     ("runner values pool.yaml --url https://github.com/org/repo --cpu=-1", "'-1' is not an amount"),
     ('up --gpu a2 ""', "manifest: is empty; expected a path"),
     ("up --gpu a2 --metrics-listen nowhere pod.yaml", "--metrics-listen: "),
-    ("install --claims -o yaml", "--claims needs --dra as well: auto, whole, fixed, consumable or by-label"),
+    ("install --claims -o yaml", "--claims needs --dra as well: auto, whole, fixed, consumable, dynamic-mig or by-label"),
     ("install --claims-preemption --dra auto -o yaml", "--claims-preemption needs --claims as well"),
     ("install --placement-strict -o yaml", "--placement-strict needs --placement as well"),
     ("doctor --explain " + "x" * 5000, "x" * 250),

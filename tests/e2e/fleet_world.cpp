@@ -21,16 +21,6 @@ constexpr char kConfig[] =
     "nvidia.com/gpu.shared, replicas: 4}\n";
 constexpr unsigned kNodesOfAKind = 3;
 
-template <class Holds>
-bool soon(const Holds& holds, std::chrono::seconds patience = 60s) {
-    const auto limit = std::chrono::steady_clock::now() + patience;
-    while (std::chrono::steady_clock::now() < limit) {
-        if (holds()) return true;
-        std::this_thread::sleep_for(20ms);
-    }
-    return false;
-}
-
 /// Always another owner for a controller's limit on remaking pods.
 std::string uid_of(const std::string& owner) {
     std::string digits = std::to_string(std::hash<std::string>()(owner));
@@ -39,6 +29,17 @@ std::string uid_of(const std::string& owner) {
 }
 
 }  // namespace
+
+void FleetWorld::cordon(const std::string& node, bool closed) {
+    const Json patch{{"spec", {{"unschedulable", closed ? Json(true) : Json()}}}};
+    ASSERT_TRUE(api().patch(resources::nodes(), {"", node}, patch.dump()));
+}
+
+std::string FleetWorld::node_of(const std::string& owner) {
+    const auto all = pods();
+    const auto pod = all.find(owners_.at(owner).pod);
+    return pod == all.end() ? "" : pod->second.node;
+}
 
 void FleetWorld::SetUp() {
     if (real_ && !real_peers::why_not().empty()) GTEST_SKIP() << real_peers::why_not();

@@ -85,6 +85,19 @@ protected:
     /// As many pods of one unit as units are free all get to run, and one more does not.
     void expect_exact_books(const std::string& resource);
 
+    void cordon(const std::string& node, bool closed);
+    /// Of the last pod of an owner; empty: it has none yet.
+    std::string node_of(const std::string& owner);
+    template <class Holds>
+    static bool soon(const Holds& holds, std::chrono::seconds patience = std::chrono::seconds(60)) {
+        const auto limit = std::chrono::steady_clock::now() + patience;
+        while (std::chrono::steady_clock::now() < limit) {
+            if (holds()) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        return false;
+    }
+
     // Before SetUp().
     bool real_ = false;                    // real_peers; the test is skipped without them
     std::string scheduler_lines_;          // of the configuration of a real kube-scheduler

@@ -65,24 +65,6 @@ protected:
             "'}\n  managedResources:\n  - {name: " + kShare + "}\n  - {name: " + kGpu + "}\n";
         start_scheduler();
     }
-    template <class Holds>
-    static bool soon(const Holds& holds) {
-        const auto limit = std::chrono::steady_clock::now() + 60s;
-        while (std::chrono::steady_clock::now() < limit) {
-            if (holds()) return true;
-            std::this_thread::sleep_for(20ms);
-        }
-        return false;
-    }
-    void cordon(const std::string& node, bool closed) {
-        const Json patch{{"spec", {{"unschedulable", closed ? Json(true) : Json()}}}};
-        ASSERT_TRUE(api().patch(resources::nodes(), {"", node}, patch.dump()));
-    }
-    std::string node_of(const std::string& owner) {
-        const auto all = pods();
-        const auto pod = all.find(owners_.at(owner).pod);
-        return pod == all.end() ? "" : pod->second.node;
-    }
     bool runs(const std::string& owner) {
         tend_owners();
         const auto all = pods();

@@ -61,24 +61,6 @@ protected:
         std::this_thread::sleep_for(real_ ? 4s : 2s);
     }
 
-    template <class Holds>
-    static bool soon(const Holds& holds) {
-        const auto limit = std::chrono::steady_clock::now() + 60s;
-        while (std::chrono::steady_clock::now() < limit) {
-            if (holds()) return true;
-            std::this_thread::sleep_for(20ms);
-        }
-        return false;
-    }
-    void cordon(const std::string& node, bool closed) {
-        const Json patch{{"spec", {{"unschedulable", closed ? Json(true) : Json()}}}};
-        ASSERT_TRUE(api().patch(resources::nodes(), {"", node}, patch.dump()));
-    }
-    std::string node_of(const std::string& owner) {
-        const auto all = pods();
-        const auto pod = all.find(owners_.at(owner).pod);
-        return pod == all.end() ? "" : pod->second.node;
-    }
     /// What the pod's plan says, and what its node's agent gave it.
     scheduling::DeviceUnits planned(const std::string& owner) {
         const auto object = api().get(resources::pods(), {kSpace, owners_.at(owner).pod});

@@ -64,6 +64,10 @@ void Arbiter::see(unsigned tenant, const Wants& wants, std::uint64_t now) {
         return;
     }
     if (one.late_ns != 0 && (is_back(one) || has_rested)) settle_late(tenant, now);
+    if (one.due_ns != 0 && now > one.due_ns)
+        doubt(one);
+    else if (one.due_ns != 0 && is_back(one))
+        trust(one);
     look_whether_it_waits(tenant, now);
 }
 
@@ -130,6 +134,35 @@ void Arbiter::settle_late(unsigned tenant, std::uint64_t now) {
     book(one, late_ns + both_ns / 2, std::min(done_ns, late_ns + kMostLate));
 }
 
+/// Whoever does not give its turn back in time delays its neighbours, though it pays for that.
+void Arbiter::doubt(Tenant& one) {
+    constexpr unsigned kForOne = 2;
+    one.doubt = std::min(one.doubt + kForOne, kMostDoubt);
+    one.kept = 0;
+    one.due_ns = 0;
+}
+
+void Arbiter::trust(Tenant& one) {
+    one.due_ns = 0;
+    if (one.doubt == 0 || ++one.kept < kKeptForTrust) return;
+    --one.doubt;
+    one.kept = 0;
+}
+
+/// The holder has not given its turn back. One that was doubted and had less time for it may yet be in time.
+void Arbiter::note_loss(Tenant& holder, std::uint64_t now) const {
+    holder.late_ns = now;
+    if (now >= overdue_at(0))
+        doubt(holder);
+    else if (now >= overdue_at(holder.doubt))
+        holder.due_ns = overdue_at(0);
+}
+
+std::uint64_t Arbiter::Tenant::quantum() const {
+    constexpr unsigned kMost = 3;  // a turn of a millisecond is worth handing over
+    return kQuantum >> std::min(doubt, kMost);
+}
+
 /// Books what the holder has had, by the clock, whatever it says of itself.
 void Arbiter::charge(std::uint64_t now) {
     book(tenants_[holder_], since_ns_, now);
@@ -143,6 +176,7 @@ void Arbiter::give(unsigned tenant, std::uint64_t now) {
     since_ns_ = now;
     Tenant& one = tenants_[tenant];
     if (one.late_ns != 0) settle_late(tenant, now);
+    if (one.due_ns != 0) doubt(one);  // it has asked for this one with the last one in its hands
     one.waits = false;
     one.answered = one.wants.asked;
     one.rests_ns = 0;
@@ -161,10 +195,11 @@ unsigned Arbiter::find_next() const {
     return best;
 }
 
-std::uint64_t Arbiter::overdue_at() const {
-    const std::uint64_t due = since_ns_ + kQuantum;
-    const std::uint64_t busy = std::min(tenants_[holder_].wants.busy_until_ns, due + kMostBusy);
-    return std::max(due, busy) + kOverdue;
+std::uint64_t Arbiter::overdue_at(unsigned doubt) const {
+    const Tenant& holder = tenants_[holder_];
+    const std::uint64_t due = since_ns_ + holder.quantum();
+    const std::uint64_t busy = std::min(holder.wants.busy_until_ns, due + (kMostBusy >> 2 * doubt));
+    return std::max(due, busy) + (kOverdue >> doubt);
 }
 
 /// When the next one will have had so much less than the holder, with what that has had of its turn.
@@ -181,17 +216,19 @@ std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
 /// next is told by now, so that the device does not stand still until that has been woken.
 std::uint64_t Arbiter::leaves_at() const {
     const std::uint64_t busy = tenants_[holder_].wants.busy_until_ns;
-    if (busy == 0) return overdue_at();
-    const std::uint64_t over = std::min(since_ns_ + kQuantum, behind_at(kQuantum / 2));
+    if (busy == 0) return overdue_at(tenants_[holder_].doubt);
+    const std::uint64_t over =
+        std::min(since_ns_ + tenants_[holder_].quantum(), behind_at(kQuantum / 2));
     return std::max({over, behind_at(0), busy - std::min(busy, lead_ns_)});
 }
 
 /// Whether the turn can be taken from whoever has it.
 bool Arbiter::is_due_to_lose(std::uint64_t now) const {
     const Tenant& holder = tenants_[holder_];
-    if (holder.rests_ns == 0) return now > overdue_at() || now >= leaves_at();
+    if (holder.rests_ns == 0) return now > overdue_at(holder.doubt) || now >= leaves_at();
     // A rest at the end of a quantum is nothing to whoever has had more than the holder.
-    return now >= holder.rests_ns + kRest || (now >= since_ns_ + kQuantum && now >= behind_at(0)) ||
+    return now >= holder.rests_ns + kRest ||
+           (now >= since_ns_ + holder.quantum() && now >= behind_at(0)) ||
            holder.rests_ns >= behind_at(kEager);
 }
 
@@ -204,8 +241,11 @@ void Arbiter::decide(std::uint64_t now) {
         Tenant& holder = tenants_[holder_];
         const bool back = is_back(holder);
         if (back || (next_ != kNobody && is_due_to_lose(now))) {
+            if (back)
+                trust(holder);
+            else if (holder.rests_ns == 0)
+                note_loss(holder, now);
             charge(now);
-            if (!back && holder.rests_ns == 0) holder.late_ns = now;
             // Given back, and it had no more than whoever is next: its own again.
             const bool again =
                 back && (next_ == kNobody || tenants_[next_].virtual_ns >= holder.virtual_ns);
@@ -238,7 +278,7 @@ std::uint32_t Arbiter::word(unsigned tenant, std::uint64_t now) const {
     word |= abi::kTurnMine;
     if (next_ == kNobody) return word;
     word |= abi::kTurnWanted;
-    if (now >= since_ns_ + kQuantum || now >= behind_at(kQuantum / 2)) word |= abi::kTurnOver;
+    if (now >= since_ns_ + one.quantum() || now >= behind_at(kQuantum / 2)) word |= abi::kTurnOver;
     if (now >= behind_at(kEager)) word |= abi::kTurnEager;
     return word;
 }
@@ -252,10 +292,10 @@ std::uint64_t Arbiter::next_look(std::uint64_t now) const {
         if (one.active_ns != 0) at(one.active_ns + kRecent);
     }
     if (holder_ == kNobody || next_ == kNobody) return next;
-    at(since_ns_ + kQuantum);
+    at(since_ns_ + tenants_[holder_].quantum());
     at(behind_at(kQuantum / 2));
     at(behind_at(kEager));
-    at(overdue_at() + 1);
+    at(overdue_at(tenants_[holder_].doubt) + 1);
     at(leaves_at());
     if (const std::uint64_t rests = tenants_[holder_].rests_ns; rests != 0) at(rests + kRest);
     return next;

@@ -33,6 +33,12 @@ public:
     static constexpr std::uint64_t kEager = 2'000'000;
     /// A holder that does not give its turn back loses it after that long.
     static constexpr std::uint64_t kOverdue = 20'000'000;
+    /// Each time that it had not given it back by then it is doubted twice more, up to so much. Of whoever is
+    /// doubted kOverdue and kQuantum are halved so often, kMostBusy twice as often: whatever it says, it
+    /// delays its neighbours by 3 ms at most. That its own work takes longer is charged as late.
+    static constexpr unsigned kMostDoubt = 4;
+    /// So many turns given back in time, one after the other, take one doubt away.
+    static constexpr unsigned kKeptForTrust = 64;
     /// So long before the end of a holder's last work the next one is told at least, and at most: it
     /// takes two threads that wake, the arbiter's and its own, to begin.
     static constexpr std::uint64_t kLeastLead = 150'000;
@@ -83,6 +89,10 @@ private:
         std::uint64_t active_ns = 0;  // it wanted or had the device last
         std::uint64_t rests_ns = 0;   // it rests since; 0: it does not
         std::uint64_t late_ns = 0;    // its turn was taken away and it is charged from; 0: not
+        unsigned doubt = 0;           // 0 to kMostDoubt
+        unsigned kept = 0;            // turns that it gave back in time since
+        std::uint64_t due_ns = 0;     // a turn that was taken away was to be back by then; 0: none
+        [[nodiscard]] std::uint64_t quantum() const;
     };
 
     [[nodiscard]] bool is_back(const Tenant& one) const { return one.wants.done == one.grant; }
@@ -93,10 +103,13 @@ private:
     void book(Tenant& one, std::uint64_t from, std::uint64_t now);
     void settle_late(unsigned tenant, std::uint64_t now);
     void charge(std::uint64_t now);
+    static void doubt(Tenant& one);
+    static void trust(Tenant& one);
+    void note_loss(Tenant& holder, std::uint64_t now) const;
     void give(unsigned tenant, std::uint64_t now);
     [[nodiscard]] unsigned find_next() const;
     [[nodiscard]] bool is_due_to_lose(std::uint64_t now) const;
-    [[nodiscard]] std::uint64_t overdue_at() const;
+    [[nodiscard]] std::uint64_t overdue_at(unsigned doubt) const;
     [[nodiscard]] std::uint64_t leaves_at() const;
     [[nodiscard]] std::uint64_t behind_at(std::uint64_t by_ns) const;
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr unsigned kLanes = 65'536;
 constexpr unsigned kPlaces = 2 * kLanes;  // of the hash table
-constexpr std::uint64_t kGone = 1;        // an entry that was removed; no key
+constexpr unsigned kRecent = 4'096;
+constexpr std::uint64_t kGone = 1;  // an entry that was removed; no key
 
 struct Place {
     std::atomic<std::uint64_t> key;
@@ -19,6 +20,7 @@ struct Place {
 };
 /// Mapped as a whole at the first launch under a share; pages cost when they are touched.
 struct Table {
+    std::atomic<Lane*> recent[kRecent];  // found last: few pages, since `places` has many
     Place places[kPlaces];
     Lane lanes[kLanes];
 };
@@ -41,6 +43,18 @@ Table* table() {
     there = static_cast<Table*>(made);
     g_table.store(there, std::memory_order_release);
     return there;
+}
+
+__attribute__((noinline)) Lane* search(Table& all, std::uint64_t key, std::atomic<Lane*>& recent) {
+    for (unsigned i = 0, at = first_place(key); i < kPlaces; ++i, at = (at + 1) % kPlaces) {
+        const std::uint64_t there = all.places[at].key.load(std::memory_order_acquire);
+        if (there == 0) return nullptr;
+        if (there != key) continue;
+        Lane* const lane = all.places[at].lane.load(std::memory_order_relaxed);
+        recent.store(lane, std::memory_order_release);
+        return lane;
+    }
+    return nullptr;
 }
 
 /// Under the lock.
@@ -80,12 +94,10 @@ std::uint64_t lane_key(CUstream stream, bool per_thread, CUcontext context) {
 Lane* find_lane(std::uint64_t key) {
     Table* all = g_table.load(std::memory_order_acquire);
     if (all == nullptr) return nullptr;
-    for (unsigned i = 0, at = first_place(key); i < kPlaces; ++i, at = (at + 1) % kPlaces) {
-        const std::uint64_t there = all->places[at].key.load(std::memory_order_acquire);
-        if (there == key) return all->places[at].lane.load(std::memory_order_relaxed);
-        if (there == 0) return nullptr;
-    }
-    return nullptr;
+    std::atomic<Lane*>& recent = all->recent[first_place(key) / (kPlaces / kRecent)];
+    Lane* const lane = recent.load(std::memory_order_acquire);
+    if (lane != nullptr && lane->key.load(std::memory_order_acquire) == key) return lane;
+    return search(*all, key, recent);
 }
 
 Lane* lane_of(CUstream stream, bool per_thread) {

@@ -18,26 +18,14 @@ constexpr std::uint64_t kRefresh = 10'000'000;
 std::atomic<std::uint32_t> g_used{0};  // bit by place: there were launches
 std::atomic<std::uint64_t> g_refreshed_ns{0};
 
-/// Another stream of the device that this thread has drawn launches on.
-bool goes_on_in(Recent& last, Lane& lane, CUstream stream, bool per_thread) {
-    if (last.credit == 0 || last.meter != &g_gates[lane.place].meter ||
-        epoch_of(*last.meter) != last.epoch ||
-        last.turn->load(std::memory_order_relaxed) != last.seen)
-        return false;
-    if (last.measured && (lane.thread != nullptr || last.lane->thread != nullptr)) return false;
-    if (last.measured && lane.epoch.load(std::memory_order_relaxed) != last.epoch) {
-        const Inside inside;
-        if (!inside) return false;
-        const CaptureRelaxed relaxed;
-        const ThreadLocked locked(last.meter->lock);
-        if (epoch_of(*last.meter) != last.epoch || !last.meter->is_open()) return false;
-        last.meter->enter(lane);
-    }
-    last.stream = stream;
-    last.per_thread = per_thread;
-    last.lane = &lane;
-    last.context = is_default_stream(stream) ? lane.context : nullptr;
-    --last.credit;
+/// The lane takes part in the batch of which this thread has drawn launches.
+__attribute__((noinline)) bool joins(const Recent& last, Lane& lane) {
+    const Inside inside;
+    if (!inside) return false;
+    const CaptureRelaxed relaxed;
+    const ThreadLocked locked(last.meter->lock);
+    if (epoch_of(*last.meter) != last.epoch || !last.meter->is_open()) return false;
+    last.meter->enter(lane);
     return true;
 }
 
@@ -92,17 +80,33 @@ void refresh_share() {
     g_launch_mode.store(share_is_set() ? kLaunchMetered : kLaunchPassed);
 }
 
-void enter_launch(CUstream stream, bool per_thread) {
+bool goes_on_in(CUstream stream, bool per_thread) {
     Recent& last = t_recent;
-    const bool captures = g_captures.load(std::memory_order_relaxed) != 0;
-    Lane* lane = nullptr;
-    if (!captures && !is_default_stream(stream)) {
-        lane = find_lane(lane_key(stream, per_thread, nullptr));
-        if (lane != nullptr && goes_on_in(last, *lane, stream, per_thread)) return;
+    if (!has_drawn(last) || is_default_stream(stream) ||
+        g_captures.load(std::memory_order_relaxed) != 0)
+        return false;
+    Lane* const lane = find_lane(lane_key(stream, per_thread, nullptr));
+    if (lane == nullptr || lane->place != last.lane->place) return false;
+    if (last.measured) {
+        if (lane->thread != nullptr || last.lane->thread != nullptr) return false;
+        if (lane->epoch.load(std::memory_order_relaxed) != last.epoch && !joins(last, *lane))
+            return false;
     }
+    last.stream = stream;
+    last.per_thread = per_thread;
+    last.lane = lane;
+    last.context = nullptr;
+    --last.credit;
+    return true;
+}
+
+void enter_launch(CUstream stream, bool per_thread) {
+    const Recent& last = t_recent;
     const Inside inside;
     if (!inside || is_capturing(stream, per_thread)) return;
     const CaptureRelaxed relaxed;
+    Lane* lane = nullptr;
+    if (!is_default_stream(stream)) lane = find_lane(lane_key(stream, per_thread, nullptr));
     if (lane == nullptr) lane = lane_of(stream, per_thread);
     if (lane == nullptr) return;
     const unsigned place = lane->place;

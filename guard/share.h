@@ -42,24 +42,34 @@ struct Recent {
 };
 extern constinit thread_local Recent t_recent;
 
+/// Counts a launch in another stream of the device that this thread has drawn launches on.
+bool goes_on_in(CUstream stream, bool per_thread);
 /// The part of these that is rarely needed.
 void enter_launch(CUstream stream, bool per_thread);
 void leave_launch();
 bool is_current_context(CUcontext context);
 std::uint32_t epoch_of(const Meter& meter);
 
+/// What this thread has drawn last is not void: nothing has happened that has to be looked at.
+inline bool has_drawn(const Recent& last) {
+    return last.credit != 0 && epoch_of(*last.meter) == last.epoch &&
+           last.turn->load(std::memory_order_relaxed) == last.seen;
+}
+/// Counts a launch in the stream of the last one, where that was drawn.
+__attribute__((always_inline)) inline bool takes_drawn(CUstream stream, bool per_thread) {
+    Recent& last = t_recent;
+    if (last.stream != stream || last.per_thread != per_thread || !has_drawn(last)) return false;
+    if (last.context != nullptr && !is_current_context(last.context)) return false;
+    --last.credit;
+    return true;
+}
+
 /// Before a launch, a copy, or whatever else the device does: waits for this container's turn or
 /// share, and counts it.
 inline void before_launch(CUstream stream, bool per_thread) {
-    Recent& last = t_recent;
-    if (__builtin_expect(last.credit != 0 && last.stream == stream &&
-                             last.per_thread == per_thread && epoch_of(*last.meter) == last.epoch &&
-                             last.turn->load(std::memory_order_relaxed) == last.seen &&
-                             (last.context == nullptr || is_current_context(last.context)),
-                         1))
-        --last.credit;
-    else
-        enter_launch(stream, per_thread);
+    if (__builtin_expect(takes_drawn(stream, per_thread) || goes_on_in(stream, per_thread), 1))
+        return;
+    enter_launch(stream, per_thread);
 }
 /// After it was given to the driver.
 inline void after_launch() {

@@ -319,6 +319,37 @@ TEST(Allocate, ThreadsAndOrderChangeNothing) {
     EXPECT_EQ(one.rows, allocate(random.history, 4).rows);
 }
 
+/// So many that they are not sorted by comparison, over years before and after 1970, with the same beginnings.
+TEST(Allocate, TheOrderOfManyIntervalsChangesNothing) {
+    constexpr TimeMs kYears = 3 * 365 * kDayMs;
+    World world;
+    world.history.spans.push_back({.begin = -kHourMs,
+                                   .end = kHourMs,
+                                   .node = world.node,
+                                   .price = world.price,
+                                   .rate = kDollar,
+                                   .devices = {world.gpu}});
+    std::vector<OwnerId> owners;
+    for (unsigned i = 0; i < 20; ++i) owners.push_back(world.owner("job-" + std::to_string(i)));
+    std::mt19937 random(7);
+    for (unsigned i = 0; i < 5'000; ++i) {
+        const bool is_near = i % 2 == 0;
+        const TimeMs begin =
+            is_near ? static_cast<TimeMs>(random() % 120) * 60'000 - kHourMs
+                    : static_cast<TimeMs>(random() % 2) * 2 * kYears - kYears + random() % 7;
+        Interval& one = world.hold(owners[i % owners.size()], 0, 0, kWholeGpu / 30, State::kBusy);
+        one.begin = begin;
+        one.end = begin + static_cast<TimeMs>(1 + random() % 9) * 30'000 + i;  // no two are equal
+    }
+    const Allocation made = allocate(world.history);
+    ASSERT_GT(made.rows.size(), owners.size());
+    for (unsigned i = 0; i < 4; ++i) {
+        std::ranges::shuffle(world.history.intervals, random);
+        const Allocation again = allocate(world.history);
+        EXPECT_TRUE(made.rows == again.rows && made.bills == again.bills);
+    }
+}
+
 TEST(LargestRemainder, GivesEachItsPartAndTheRestToTheLargestRemainders) {
     std::mt19937_64 random(7);
     for (int round = 0; round < 3'000; ++round) {

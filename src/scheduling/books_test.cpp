@@ -7,6 +7,7 @@
 #include <random>
 
 #include "scheduling/plan.h"
+#include "scheduling/test_books.h"
 
 namespace aliquot::scheduling {
 namespace {
@@ -14,39 +15,6 @@ namespace {
 using Kind = Decision::Kind;
 
 constexpr char kShared[] = "nvidia.com/gpu.shared";
-constexpr char kWhole[] = "nvidia.com/gpu";
-
-ServedNode node(const std::string& name, const std::string& resource, unsigned gpus,
-                unsigned units) {
-    ServedNode made{.name = name, .is_open = true, .cpu_milli = 64'000, .memory_mib = 262'144};
-    made.labels["kubernetes.io/hostname"] = name;
-    for (unsigned i = 0; i < gpus; ++i)
-        made.gpus.push_back({"GPU-" + name + "-" + std::to_string(i), {{resource, units}}});
-    return made;
-}
-
-GpuPod pod(const std::string& uid, const std::string& resource, unsigned count) {
-    return {.uid = uid,
-            .name_space = "team",
-            .name = uid,
-            .is_gated = true,
-            .cpu_milli = 1000,
-            .memory_mib = 1024,
-            .devices = {{"main", resource, count}}};
-}
-
-GpuPod bound(GpuPod made, const std::string& node) {
-    made.is_gated = false;
-    made.node = node;
-    return made;
-}
-
-unsigned free_on(const Books& books, const std::string& gpu) {
-    for (const GpuBooking& row : books.gpus()) {
-        if (row.gpu == gpu) return row.free;
-    }
-    return 999;
-}
 
 TEST(Books, PlaceAPodOnSeveralNodesAndFreeTheOthersWhenItIsBound) {
     Books books;

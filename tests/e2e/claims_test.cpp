@@ -8,90 +8,13 @@
 
 #include "cdi/spec.h"
 #include "guard_region/config_file.h"
-#include "tests/e2e/cluster_node.h"
+#include "tests/e2e/claims_node.h"
 
 namespace aliquot {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
-constexpr char kClaims[] = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
-constexpr char kDriver[] = "gpu.aliquot.dev";
-
-class Claims : public ClusterNode {
-protected:
-    void SetUp() override {
-        ClusterNode::SetUp();
-        const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
-        const auto rules = Json::parse(R"([
-            {"apiGroups":["resource.k8s.io"],"resources":["resourceslices"],
-             "verbs":["get","list","watch","create","update","delete"]},
-            {"apiGroups":["resource.k8s.io"],"resources":["resourceclaims"],"verbs":["get"]},
-            {"apiGroups":[""],"resources":["pods"],"verbs":["get"]}])");
-        ask("POST", rbac + "/clusterroles", {{"metadata", {{"name", "claims"}}}, {"rules", rules}});
-        ask("POST", rbac + "/clusterrolebindings", Json::parse(R"({"metadata":{"name":"claims"},
-                "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"claims"},
-                "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"agent"}]})"));
-        make();
-    }
-    virtual void make() { make_gpus("a2", 2); }
-
-    std::vector<Json> devices() {
-        std::vector<Json> found;
-        const Json list = ask("GET", kSlices);
-        for (const Json& slice : list["items"]) {
-            for (const Json& device : slice["spec"].value("devices", Json::array())) {
-                found.push_back(device);
-            }
-        }
-        return found;
-    }
-    testing::AssertionResult is_ready() {
-        return soon([&] {
-            const auto drivers = kubelet_->claim_drivers();
-            return !drivers.empty() && drivers.front() == kDriver && devices().size() == 2;
-        });
-    }
-    /// As kube-scheduler does for a pod.
-    sim::ClaimReference allocate(const std::string& name, const std::string& device,
-                                 const std::string& memory, const std::string& compute) {
-        const Json capacity{{"memory", memory}, {"compute", compute}};
-        Json made = ask("POST", kClaims,
-                        {{"apiVersion", "resource.k8s.io/v1"},
-                         {"kind", "ResourceClaim"},
-                         {"metadata", {{"name", name}}},
-                         {"spec",
-                          {{"devices",
-                            {{"requests",
-                              {{{"name", "gpu"},
-                                {"exactly",
-                                 {{"deviceClassName", kDriver},
-                                  {"capacity", {{"requests", capacity}}}}}}}}}}}}});
-        made["status"] = {
-            {"allocation",
-             {{"devices",
-               {{"results",
-                 {{{"request", "gpu"},
-                   {"driver", kDriver},
-                   {"pool", "gpu-1"},
-                   {"device", device},
-                   {"shareID",
-                    "8f2c9a44-0f0e-4e6c-9f3e-0d8f8f1f2a3" + std::to_string(++shares_ % 10)},
-                   {"consumedCapacity", capacity}}}}}}}},
-            {"reservedFor", {{{"resource", "pods"}, {"name", "p-" + name}, {"uid", "u-" + name}}}}};
-        const Json kept = ask("PUT", std::string(kClaims) + "/" + name + "/status", made);
-        return {.claim_namespace = "default",
-                .name = name,
-                .uid = kept["metadata"]["uid"].get<std::string>(),
-                .drivers = {kDriver}};
-    }
-    [[nodiscard]] std::string cdi_path(const std::string& uid) const {
-        return "/var/run/cdi/k8s.gpu.aliquot.dev-claim-" + uid + ".json";
-    }
-    unsigned shares_ = 0;
-};
 
 TEST_F(Claims, ArePreparedAndHeldToWhatWasBooked) {
     start_agent({"--dra", "auto"});
@@ -217,11 +140,6 @@ TEST_F(Claims, AreNotServedByLabelWhereTheAgentHasNoRights) {
     EXPECT_TRUE(offers(kGpu, 2));
 }
 
-class ClaimsOfA100 : public Claims {
-protected:
-    void make() override { make_gpus("a100-40", 2); }
-};
-
 TEST_F(ClaimsOfA100, KeepTheirGpuFromBeingCut) {
     const auto state = [&] {
         return node()["metadata"]["labels"].value("nvidia.com/mig.config.state", "");
@@ -243,47 +161,6 @@ TEST_F(ClaimsOfA100, KeepTheirGpuFromBeingCut) {
                devices().front()["attributes"]["profile"]["string"] == "3g.20gb";
     }));
 }
-
-class DynamicMig : public ClaimsOfA100 {
-protected:
-    /// As kube-scheduler does for a device that one claim has.
-    sim::ClaimReference allocate_all(const std::string& name, const std::string& device) {
-        auto claim = allocate(name, device, "1", "1");
-        Json made = ask("GET", std::string(kClaims) + "/" + name);
-        Json& result = made["status"]["allocation"]["devices"]["results"][0];
-        result.erase("shareID");
-        result.erase("consumedCapacity");
-        ask("DELETE", std::string(kClaims) + "/" + name);
-        made["metadata"] = {{"name", name}};
-        const Json status = made["status"];
-        made = ask("POST", kClaims, made);
-        made["status"] = status;
-        const Json kept = ask("PUT", std::string(kClaims) + "/" + name + "/status", made);
-        claim.uid = kept["metadata"]["uid"].get<std::string>();
-        return claim;
-    }
-    /// "3g.20gb 1g.5gb" of a GPU.
-    std::string cut(unsigned gpu) {
-        std::string text;
-        const sim::GpuView view = gpus_->gpus().at(gpu);
-        for (const sim::MigDeviceView& one : view.mig_devices) {
-            text += (text.empty() ? "" : " ") + one.profile;
-        }
-        return text;
-    }
-    Json published(const std::string& name) {
-        for (const Json& device : devices()) {
-            if (device["name"] == name) return device;
-        }
-        return nullptr;
-    }
-    testing::AssertionResult is_cuttable() {
-        return soon([&] {
-            const auto drivers = kubelet_->claim_drivers();
-            return !drivers.empty() && devices().size() == 52;
-        });
-    }
-};
 
 TEST_F(DynamicMig, MakesDevicesWhenTheyArePreparedAndTakesThemBack) {
     start_agent({"--dra", "dynamic-mig"});

@@ -87,7 +87,7 @@ void ClusterNode::start_agent(const std::vector<std::string>& more) {
                                   "gpu-1"};
     argv.insert(argv.end(), more.begin(), more.end());
     auto process = os::Process::start({.argv = argv,
-                                       .environment = os::current_environment(),
+                                       .environment = environment_,
                                        .output_path = (temporary_.path() / "agent.log").string()});
     ASSERT_TRUE(process) << process.error().message;
     agent_.emplace(*std::move(process));

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,6 +65,7 @@ protected:
     std::unique_ptr<sim::Kubelet> kubelet_;
     std::unique_ptr<sim::ApiServer> api_;
     std::optional<os::Process> agent_;
+    std::map<std::string, std::string> environment_ = os::current_environment();  // of the agent
 };
 
 }  // namespace aliquot

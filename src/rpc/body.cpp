@@ -4,6 +4,28 @@
 #include <cstdint>
 
 namespace aliquot::rpc {
+namespace {
+
+constexpr std::size_t kPrefixBytes = 5;
+
+/// By the prefix of a frame, which is whole.
+std::size_t length_of(std::string_view frame) {
+    std::size_t length = 0;
+    for (std::size_t i = 1; i < kPrefixBytes; ++i)
+        length = (length << 8U) | static_cast<unsigned char>(frame[i]);
+    return length;
+}
+
+Status check_prefix(std::string_view frame, std::size_t limit) {
+    if (frame[0] != '\0')
+        return {Code::kUnimplemented, "compressed messages are not supported; send identity"};
+    if (length_of(frame) <= limit) return {};
+    return {Code::kResourceExhausted, "message of " + std::to_string(length_of(frame)) +
+                                          " bytes, at most " + std::to_string(limit) +
+                                          " are taken"};
+}
+
+}  // namespace
 
 std::string framed(std::string_view message) {
     const auto size = static_cast<std::uint32_t>(message.size());
@@ -20,14 +42,8 @@ Status Body::add(std::string_view bytes) {
     if (refused_) return {};
     bytes_ += bytes;
     if (bytes_.size() < kPrefix) return {};
-    Status status;
-    if (bytes_[0] != '\0')
-        status = {Code::kUnimplemented, "compressed messages are not supported; send identity"};
-    else if (length() > limit_)
-        status = {Code::kResourceExhausted, "message of " + std::to_string(length()) +
-                                                " bytes, at most " + std::to_string(limit_) +
-                                                " are taken"};
-    else if (bytes_.size() > kPrefix + length())
+    Status status = check_prefix(bytes_, limit_);
+    if (status.ok() && bytes_.size() > kPrefix + length())
         status = {Code::kInvalidArgument, "more than one message in a call that takes one"};
     if (!status.ok()) {
         refused_ = true;
@@ -47,11 +63,25 @@ void Body::clear() {
     refused_ = false;
 }
 
-std::size_t Body::length() const {
-    std::size_t length = 0;
-    for (std::size_t i = 1; i < kPrefix; ++i)
-        length = (length << 8U) | static_cast<unsigned char>(bytes_[i]);
-    return length;
+std::size_t Body::length() const { return length_of(bytes_); }
+
+Status Messages::add(std::string_view bytes, std::deque<std::string>& whole) {
+    bytes_ += bytes;
+    std::string_view left = bytes_;
+    while (left.size() >= kPrefixBytes) {
+        if (auto status = check_prefix(left, limit_); !status.ok()) return status;
+        const auto length = length_of(left);
+        if (left.size() < kPrefixBytes + length) break;
+        whole.emplace_back(left.substr(kPrefixBytes, length));
+        left.remove_prefix(kPrefixBytes + length);
+    }
+    bytes_.erase(0, bytes_.size() - left.size());
+    return {};
+}
+
+Status Messages::check() const {
+    if (bytes_.empty()) return {};
+    return {Code::kInternal, "the message is cut short"};
 }
 
 }  // namespace aliquot::rpc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,23 @@ private:
     std::size_t limit_;
     std::string bytes_;
     bool refused_ = false;
+};
+
+/// The frames of a stream of messages, as its bytes come in. Not thread-safe.
+class Messages {
+public:
+    /// limit   bytes of one message
+    explicit Messages(std::size_t limit) : limit_(limit) {}
+
+    /// Appends to `whole` what is complete now. Not ok: the stream cannot go on.
+    Status add(std::string_view bytes, std::deque<std::string>& whole);
+
+    /// The end has come: ok if no message is cut short.
+    [[nodiscard]] Status check() const;
+
+private:
+    std::size_t limit_;
+    std::string bytes_;  // of the message that is not complete
 };
 
 }  // namespace aliquot::rpc

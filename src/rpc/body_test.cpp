@@ -55,5 +55,27 @@ TEST(RpcBody, CompressedMessagesAndSecondMessagesAreRefused) {
     EXPECT_EQ(other.add(framed("a") + framed("b")).code, Code::kInvalidArgument);
 }
 
+TEST(RpcMessages, AStreamIsReadHoweverItsBytesAreCut) {
+    const std::string bytes = framed("one") + framed("") + framed("three");
+    for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+        Messages messages(100);
+        std::deque<std::string> whole;
+        ASSERT_TRUE(messages.add(std::string_view(bytes).substr(0, cut), whole).ok());
+        ASSERT_TRUE(messages.add(std::string_view(bytes).substr(cut), whole).ok());
+        EXPECT_EQ(whole, (std::deque<std::string>{"one", "", "three"}));
+        EXPECT_TRUE(messages.check().ok());
+    }
+}
+
+TEST(RpcMessages, WhatIsTooLongCompressedOrCutIsRefused) {
+    std::deque<std::string> whole;
+    EXPECT_EQ(Messages(4).add(framed("12345").substr(0, 5), whole).code, Code::kResourceExhausted);
+    EXPECT_EQ(Messages(4).add("\1\0\0\0\1x"s, whole).code, Code::kUnimplemented);
+    Messages messages(4);
+    EXPECT_TRUE(messages.add(framed("1") + "\0\0"s, whole).ok());
+    EXPECT_EQ(messages.check().code, Code::kInternal);
+    EXPECT_EQ(whole.size(), 1U);
+}
+
 }  // namespace
 }  // namespace aliquot::rpc

@@ -18,8 +18,22 @@ constexpr std::size_t kPathLimit = 256;
 constexpr std::uint32_t kRequestWindow = 1
                                          << 20;  // a list of 20,000 ids comes without a round trip
 constexpr std::uint32_t kHeaderBytes = 16 << 10;
+constexpr std::chrono::hours kLongestTimeout{1};
 
 }  // namespace
+
+std::chrono::milliseconds Caller::left() const {
+    const auto now = Clock::now();
+    if (deadline_ <= now) return {};
+    const auto left = std::min<Clock::duration>(deadline_ - now, kLongestTimeout);
+    return std::chrono::ceil<std::chrono::milliseconds>(left);
+}
+
+bool Caller::gone() const {
+    if (Clock::now() >= deadline_) return true;
+    pollfd look{connection_, POLLRDHUP, 0};
+    return ::poll(&look, 1, 0) > 0;
+}
 
 struct Connection::Call {
     explicit Call(std::size_t request_bytes) : body(request_bytes) {}
@@ -28,6 +42,7 @@ struct Connection::Call {
     std::string path;
     bool post = false;
     bool grpc = false;
+    Caller::Clock::time_point deadline = Caller::Clock::time_point::max();
     Body body;
     bool answered = false;  // what the peer still sends is dropped
 
@@ -47,6 +62,7 @@ struct Connection::Call {
         method = nullptr;
         path.clear();
         post = grpc = answered = waits = false;
+        deadline = Caller::Clock::time_point::max();
         body.clear();
         answer.clear();
         frame.reset();
@@ -205,6 +221,10 @@ void Connection::take_header(Call& call, std::string_view name, std::string_view
     if (name == ":path" && value.size() <= kPathLimit) call.path = value;
     if (name == ":method") call.post = value == "POST";
     if (name == "content-type") call.grpc = value.starts_with("application/grpc");
+    if (name == "grpc-timeout") {
+        const auto timeout = parse_timeout(value);
+        if (timeout && *timeout < kLongestTimeout) call.deadline = Caller::Clock::now() + *timeout;
+    }
 }
 
 void Connection::route(std::int32_t id, Call& call) {
@@ -235,12 +255,19 @@ void Connection::dispatch(std::int32_t id, Call& call) {
     std::string message;
     if (status.ok()) {
         try {
-            status = std::get<Unary>(call.method->serve)(call.body.message(), message);
+            status = run(call, message);
         } catch (const std::exception& thrown) {
             status = {Code::kInternal, thrown.what()};
         }
     }
     answer(id, call, std::move(status), message);
+}
+
+Status Connection::run(const Call& call, std::string& message) const {
+    const auto request = call.body.message();
+    if (const auto* const patient = std::get_if<Patient>(&call.method->serve))
+        return (*patient)(request, Caller(call.deadline, transport_.descriptor()), message);
+    return std::get<Unary>(call.method->serve)(request, message);
 }
 
 void Connection::end(std::int32_t id) {

@@ -57,6 +57,7 @@ private:
     void route(std::int32_t id, Call& call);
     void take_body(std::int32_t id, Call& call, std::string_view bytes);
     void dispatch(std::int32_t id, Call& call);
+    Status run(const Call& call, std::string& message) const;
     void end(std::int32_t id);
 
     void open_stream(std::int32_t id, Call& call);

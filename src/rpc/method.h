@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,28 @@ namespace aliquot::rpc {
 /// A method with one request and one answer: the bytes of a message in, those of a message out, or
 /// why not. Called from the server's thread; what it throws is answered as kInternal.
 using Unary = std::function<Status(std::string_view request, std::string& answer)>;
+
+/// Who waits for the answer of a call, while its method runs.
+class Caller {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    Caller(Clock::time_point deadline, int connection)
+        : deadline_(deadline), connection_(connection) {}
+
+    /// Until the caller gives up, at most an hour: one that named no time, or a longer one.
+    [[nodiscard]] std::chrono::milliseconds left() const;
+    /// Its time is over, or it has closed the connection.
+    [[nodiscard]] bool gone() const;
+
+private:
+    Clock::time_point deadline_;
+    int connection_;
+};
+
+/// As Unary, of a method that takes its time and so asks now and then whether somebody still waits.
+using Patient =
+    std::function<Status(std::string_view request, const Caller& caller, std::string& answer)>;
 
 /// What a method that streams its answers sends: every stream gets the newest message, at once and
 /// whenever there is a newer one, and none that it was too slow for. Called from the server's
@@ -43,7 +66,7 @@ public:
 
 struct Method {
     std::string path;  // "/v1beta1.DevicePlugin/Allocate"
-    std::variant<Unary, Feed*> serve;
+    std::variant<Unary, Feed*, Patient> serve;
 };
 
 /// What a server takes at most; more is refused.

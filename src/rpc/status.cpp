@@ -102,6 +102,31 @@ std::string decode_message(std::string_view header) {
     return text;
 }
 
+std::optional<std::chrono::milliseconds> parse_timeout(std::string_view header) {
+    using std::chrono::ceil;
+    using std::chrono::milliseconds;
+    constexpr std::size_t kDigits = 8;
+    if (header.size() < 2 || header.size() > kDigits + 1) return std::nullopt;
+    const auto number = parse_number<std::int64_t>(header.substr(0, header.size() - 1));
+    if (!number || *number < 0) return std::nullopt;
+    switch (header.back()) {
+        case 'H':
+            return std::chrono::hours(*number);
+        case 'M':
+            return std::chrono::minutes(*number);
+        case 'S':
+            return std::chrono::seconds(*number);
+        case 'm':
+            return milliseconds(*number);
+        case 'u':
+            return ceil<milliseconds>(std::chrono::microseconds(*number));
+        case 'n':
+            return ceil<milliseconds>(std::chrono::nanoseconds(*number));
+        default:
+            return std::nullopt;
+    }
+}
+
 Code parse_code(std::string_view header) {
     const auto number = parse_number<unsigned>(header);
     return number && *number <= 16 ? static_cast<Code>(*number) : Code::kUnknown;

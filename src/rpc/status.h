@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,9 @@ Error to_error(const Status& status, const std::string& subject);
 std::string encode_message(std::string_view text);
 /// The reverse; what is no valid escape stays as it is.
 std::string decode_message(std::string_view header);
+
+/// A grpc-timeout header ("250m", "10S"): rounded up to a millisecond. None: it says no time.
+std::optional<std::chrono::milliseconds> parse_timeout(std::string_view header);
 
 /// A grpc-status header. What is not a number of 0 to 16 is kUnknown.
 Code parse_code(std::string_view header);

@@ -29,6 +29,18 @@ TEST(RpcStatus, AStatusThatIsNoNumberIsUnknown) {
         EXPECT_EQ(parse_code(text), Code::kUnknown) << text;
 }
 
+TEST(RpcStatus, ATimeoutIsANumberAndItsUnit) {
+    using namespace std::chrono_literals;
+    EXPECT_EQ(parse_timeout("250m"), 250ms);
+    EXPECT_EQ(parse_timeout("10S"), 10s);
+    EXPECT_EQ(parse_timeout("2M"), 2min);
+    EXPECT_EQ(parse_timeout("99999999H"), 99999999h);
+    EXPECT_EQ(parse_timeout("1u"), 1ms);
+    EXPECT_EQ(parse_timeout("0n"), 0ms);
+    for (const char* const text : {"", "S", "10", "-1S", "1x", "123456789S", "1 S", "S1"})
+        EXPECT_FALSE(parse_timeout(text)) << text;
+}
+
 TEST(RpcStatus, ErrorsKeepTheirKindOverTheWire) {
     using enum ErrorCode;
     for (const auto code :

@@ -41,7 +41,7 @@ Fields fields(std::initializer_list<std::pair<std::string_view, std::string_view
 
 bool Transport::read(nghttp2_session& session) {
     std::array<std::uint8_t, kReadBytes> buffer;  // NOLINT(*member-init): recv fills it
-    for (int i = 0; i < kReadsAtOnce && flushed(); ++i) {
+    for (int i = 0; i < kReadsAtOnce && reads(); ++i) {
         const auto length = ::recv(connection_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (length == 0) return false;
         if (length < 0) {
@@ -77,7 +77,9 @@ bool Transport::write(nghttp2_session& session) {
     }
 }
 
-short Transport::events() const { return flushed() ? POLLIN : POLLOUT; }
+short Transport::events() const {
+    return static_cast<short>((reads() ? POLLIN : 0) | (flushed() ? 0 : POLLOUT));
+}
 
 bool Transport::send() {
     while (!flushed()) {

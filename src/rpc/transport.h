@@ -4,6 +4,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -32,10 +33,14 @@ Fields fields(std::initializer_list<std::pair<std::string_view, std::string_view
 /// The bytes of a connection, in and out of an HTTP/2 session. Never waits. Not thread-safe.
 class Transport {
 public:
-    explicit Transport(Descriptor connection) : connection_(std::move(connection)) {}
+    /// What is taken while something waits to be sent. A server takes nothing, so that a peer that asks and does not
+    /// read fills its own buffers. A client of many calls goes on: else two that both wait to send would wait forever.
+    enum class Reading : std::uint8_t { kAfterWriting, kAlways };
 
-    /// Takes what has come. While something waits to be sent nothing is taken, so that a peer that
-    /// asks and does not read fills its own buffers, not ours.
+    explicit Transport(Descriptor connection, Reading reading = Reading::kAfterWriting)
+        : connection_(std::move(connection)), reading_(reading) {}
+
+    /// Takes what has come.
     /// returns  false: the peer is gone, or speaks no HTTP/2
     bool read(nghttp2_session& session);
 
@@ -50,8 +55,10 @@ public:
 
 private:
     bool send();
+    [[nodiscard]] bool reads() const { return reading_ == Reading::kAlways || flushed(); }
 
     Descriptor connection_;
+    Reading reading_;
     std::string out_;
     std::size_t sent_ = 0;  // of out_
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever a peer on a local socket sends instead of gRPC: to our server (first byte even), which
-// has a method that echoes and one that streams, and to a call of ours that waits for its answer.
+// has a method that echoes and one that streams, to a call of ours that waits for its answer, and (of four: 3) to a
+// client with a call and a stream at a time.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,10 +11,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "rpc/body.h"
 #include "rpc/call.h"
+#include "rpc/client.h"
 #include "rpc/connection.h"
 
 namespace {
@@ -96,6 +99,24 @@ void ask(std::string_view bytes) {
     insist(!answer || answer->size() <= 4096);
 }
 
+void follow(std::string_view bytes) {
+    auto [peer, ours] = pair();
+    const auto sent = ::write(peer.get(), bytes.data(), bytes.size());
+    insist(sent == static_cast<ssize_t>(bytes.size()) || bytes.empty());
+    ::shutdown(peer.get(), SHUT_WR);
+    constexpr rpc::ClientLimits kLimits{.message_bytes = 4096, .held_bytes = 4096};
+    auto client = rpc::Client::start(std::move(ours), kLimits);
+    insist(client.ok());
+    std::jthread watcher([&] {
+        (void)(*client)->watch("/t/Watch", "", [&](const std::string& message) {
+            insist(message.size() <= kLimits.message_bytes);
+        });
+    });
+    std::string answer;
+    const auto status = (*client)->call("/t/Echo", "request", std::chrono::seconds(60), answer);
+    insist(!status.ok() || answer.size() <= kLimits.message_bytes);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -104,6 +125,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                  std::min<std::size_t>(size - 1, 64U << 10U));
     if (data[0] % 2 == 0)
         serve(bytes);
+    else if (data[0] % 4 == 3)
+        follow(bytes);
     else
         ask(bytes);
     return 0;

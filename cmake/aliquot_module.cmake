@@ -5,7 +5,7 @@
 #   USES lists our modules and must respect src/LAYERS; LINKS lists foreign libraries, always private.
 #   TEST_LINKS is for its test program only, which may use sim/ and the test support of other modules.
 #   SMALL: it runs once, for a person who waits for an answer, so it is compiled for size, which takes a third off it.
-# aliquot_sim(NAME SOURCES ... TESTS ... LINKS ...)
+# aliquot_sim(NAME SOURCES ... TESTS ... LINKS ... TEST_LINKS ...)
 #   One folder of sim/ = static library aliquot_sim_NAME + test program. It may use all of src/.
 # aliquot_program(NAME SOURCES ... LINKS ...)
 #   A program of cmd/, placed in bin/.
@@ -157,13 +157,13 @@ function(aliquot_module name)
 endfunction()
 
 function(aliquot_sim name)
-  cmake_parse_arguments(PARSE_ARGV 1 M "" "" "SOURCES;TESTS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 M "" "" "SOURCES;TESTS;LINKS;TEST_LINKS")
   add_library(aliquot_sim_${name} STATIC ${M_SOURCES})
   target_link_libraries(aliquot_sim_${name} PUBLIC aliquot_options ${M_LINKS})
   aliquot_reuse(aliquot_sim_${name} aliquot_precompiled)
   aliquot_batches(aliquot_sim_${name})
   if(M_TESTS)
-    aliquot_test_program(aliquot_sim_${name}_test SOURCES ${M_TESTS} LINKS aliquot_sim_${name})
+    aliquot_test_program(aliquot_sim_${name}_test SOURCES ${M_TESTS} LINKS aliquot_sim_${name} ${M_TEST_LINKS})
   endif()
 endfunction()
 

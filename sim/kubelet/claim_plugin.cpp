@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/claim_plugin.h"
 
-#include <grpcpp/grpcpp.h>
-
-#include "api/kubelet/dra.grpc.pb.h"
-#include "api/kubelet/dra_v1beta1.grpc.pb.h"
+#include "api/kubelet/dra.pb.h"
+#include "api/kubelet/dra_v1beta1.pb.h"
 
 namespace aliquot::sim {
 namespace {
@@ -48,53 +46,33 @@ std::map<std::string, ClaimPlugin::Prepared> read_prepared(const Answer& answer,
     return by_uid;
 }
 
-void set_deadline(grpc::ClientContext& context, std::chrono::milliseconds timeout) {
-    context.set_deadline(std::chrono::system_clock::now() + timeout);
-}
-
-}  // namespace
-
-class ClaimPlugin::Stubs {
-public:
-    explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
-        : v1_(v1::DRAPlugin::NewStub(channel)), beta_(beta::DRAPlugin::NewStub(channel)) {}
-    v1::DRAPlugin::Stub& operator()(const v1::Claim&) { return *v1_; }
-    beta::DRAPlugin::Stub& operator()(const beta::Claim&) { return *beta_; }
-
-private:
-    std::unique_ptr<v1::DRAPlugin::Stub> v1_;
-    std::unique_ptr<beta::DRAPlugin::Stub> beta_;
-};
-
-namespace {
-
-template <class Claim, class Request, class Answer, class Stubs>
+template <class Request, class Answer>
 Result<std::map<std::string, ClaimPlugin::Prepared>> prepare_with(
-    Stubs& stubs, const std::string& driver, const std::vector<ClaimReference>& claims,
-    std::chrono::milliseconds timeout) {
-    grpc::ClientContext context;
-    set_deadline(context, timeout);
+    LocalChannel& channel, const std::string& service, const std::string& driver,
+    const std::vector<ClaimReference>& claims, std::chrono::milliseconds timeout) {
     Answer answer;
-    const auto status =
-        stubs(Claim()).NodePrepareResources(&context, request_of<Request>(claims), &answer);
+    const auto status = channel.call(service + "NodePrepareResources", request_of<Request>(claims),
+                                     timeout, answer);
     if (!status.ok()) return Error{ErrorCode::kUnavailable, rpc_text(status)};
     return read_prepared(answer, driver);
 }
 
-template <class Claim, class Request, class Answer, class Stubs>
-Result<std::map<std::string, std::string>> unprepare_with(Stubs& stubs,
+template <class Request, class Answer>
+Result<std::map<std::string, std::string>> unprepare_with(LocalChannel& channel,
+                                                          const std::string& service,
                                                           const std::vector<ClaimReference>& claims,
                                                           std::chrono::milliseconds timeout) {
-    grpc::ClientContext context;
-    set_deadline(context, timeout);
     Answer answer;
-    const auto status =
-        stubs(Claim()).NodeUnprepareResources(&context, request_of<Request>(claims), &answer);
+    const auto status = channel.call(service + "NodeUnprepareResources",
+                                     request_of<Request>(claims), timeout, answer);
     if (!status.ok()) return Error{ErrorCode::kUnavailable, rpc_text(status)};
     std::map<std::string, std::string> by_uid;
     for (const auto& [uid, one] : answer.claims()) by_uid[uid] = one.error();
     return by_uid;
 }
+
+constexpr const char* kV1Service = "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/";
+constexpr const char* kBetaService = "/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/";
 
 }  // namespace
 
@@ -103,30 +81,32 @@ ClaimPlugin::ClaimPlugin(std::string driver, std::string socket, Version version
 ClaimPlugin::~ClaimPlugin() = default;
 
 Result<Done> ClaimPlugin::dial(std::chrono::milliseconds timeout, const Stopped& stopped) {
-    auto channel = dial_local(socket_, timeout, stopped);
+    auto channel = LocalChannel::dial(socket_, timeout, stopped);
     if (!channel) return std::move(channel).error();
-    stubs_ = std::make_unique<Stubs>(*channel);
+    channel_ = *std::move(channel);
     return Done{};
 }
 
 Result<std::map<std::string, ClaimPlugin::Prepared>> ClaimPlugin::prepare(
     const std::vector<ClaimReference>& claims, std::chrono::milliseconds timeout) {
     if (version_ == Version::kV1) {
-        return prepare_with<v1::Claim, v1::NodePrepareResourcesRequest,
-                            v1::NodePrepareResourcesResponse>(*stubs_, driver_, claims, timeout);
+        return prepare_with<v1::NodePrepareResourcesRequest, v1::NodePrepareResourcesResponse>(
+            *channel_, kV1Service, driver_, claims, timeout);
     }
-    return prepare_with<beta::Claim, beta::NodePrepareResourcesRequest,
-                        beta::NodePrepareResourcesResponse>(*stubs_, driver_, claims, timeout);
+    return prepare_with<beta::NodePrepareResourcesRequest, beta::NodePrepareResourcesResponse>(
+        *channel_, kBetaService, driver_, claims, timeout);
 }
 
 Result<std::map<std::string, std::string>> ClaimPlugin::unprepare(
     const std::vector<ClaimReference>& claims, std::chrono::milliseconds timeout) {
     if (version_ == Version::kV1) {
-        return unprepare_with<v1::Claim, v1::NodeUnprepareResourcesRequest,
-                              v1::NodeUnprepareResourcesResponse>(*stubs_, claims, timeout);
+        return unprepare_with<v1::NodeUnprepareResourcesRequest,
+                              v1::NodeUnprepareResourcesResponse>(*channel_, kV1Service, claims,
+                                                                  timeout);
     }
-    return unprepare_with<beta::Claim, beta::NodeUnprepareResourcesRequest,
-                          beta::NodeUnprepareResourcesResponse>(*stubs_, claims, timeout);
+    return unprepare_with<beta::NodeUnprepareResourcesRequest,
+                          beta::NodeUnprepareResourcesResponse>(*channel_, kBetaService, claims,
+                                                                timeout);
 }
 
 }  // namespace aliquot::sim

@@ -37,11 +37,10 @@ public:
     [[nodiscard]] const std::string& socket() const { return socket_; }
 
 private:
-    class Stubs;
     std::string driver_;
     std::string socket_;
     Version version_;
-    std::unique_ptr<Stubs> stubs_;
+    std::shared_ptr<LocalChannel> channel_;
 };
 
 }  // namespace aliquot::sim

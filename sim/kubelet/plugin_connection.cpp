@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/plugin_connection.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <mutex>
-#include <set>
 #include <utility>
 
-#include "api/kubelet/deviceplugin.grpc.pb.h"
+#include "api/kubelet/deviceplugin.pb.h"
+#include "kubelet/message.h"
 
 namespace aliquot::sim {
 namespace {
 
-Error failed(const grpc::Status& status) { return {ErrorCode::kUnavailable, rpc_text(status)}; }
+using google::protobuf::MessageLite;
+
+Error failed(const rpc::Status& status) { return {ErrorCode::kUnavailable, rpc_text(status)}; }
 
 ListedDevice to_listed(const v1beta1::Device& device) {
     ListedDevice listed{.id = device.id(), .healthy = device.health() == "Healthy"};
     for (const auto& node : device.topology().nodes()) listed.numa_nodes.push_back(node.id());
     return listed;
+}
+
+std::string plugin_path(const char* method) {
+    return std::string("/v1beta1.DevicePlugin/") + method;
 }
 
 }  // namespace
@@ -26,50 +30,51 @@ class PluginConnection::Implementation {
 public:
     explicit Implementation(std::string path) : socket(std::move(path)) {}
 
-    /// One call that close() can break. `call` gets the stub and a context.
-    template <class Call>
-    grpc::Status run(std::chrono::milliseconds timeout, Call call) {
-        const Running running(*this, timeout);
-        if (!running.stub)
-            return {grpc::StatusCode::CANCELLED, "grpc: the client connection is closing"};
-        return call(*running.stub, *running.context);
+    rpc::Status call(const char* method, const MessageLite& request,
+                     std::chrono::milliseconds timeout, MessageLite& answer) {
+        const auto channel = open();
+        return channel ? channel->call(plugin_path(method), request, timeout, answer) : closing();
+    }
+
+    rpc::Status watch(const std::function<void(const std::string&)>& message) {
+        const auto channel = open();
+        return channel ? channel->watch(plugin_path("ListAndWatch"), v1beta1::Empty(), message)
+                       : closing();
     }
 
     void end(bool for_good) {
-        const std::lock_guard lock(mutex);
-        abandoned = abandoned || for_good;
-        for (grpc::ClientContext* context : contexts) context->TryCancel();
-        stub.reset();
+        std::shared_ptr<LocalChannel> ended;
+        {
+            const std::lock_guard lock(mutex_);
+            abandoned_ = abandoned_ || for_good;
+            ended.swap(channel_);
+        }
+        if (ended) ended->close();
+    }
+
+    Result<Done> keep(std::shared_ptr<LocalChannel> dialled) {
+        const std::lock_guard lock(mutex_);
+        if (abandoned_) {
+            return Error{ErrorCode::kUnavailable, "failed to dial device plugin: kubelet stops"};
+        }
+        channel_ = std::move(dialled);
+        return Done{};
     }
 
     const std::string socket;
-    std::mutex mutex;
-    bool abandoned = false;
-    std::shared_ptr<v1beta1::DevicePlugin::Stub> stub;  // empty: not dialled yet, or closed
-    std::set<grpc::ClientContext*> contexts;            // of calls under way
 
 private:
-    struct Running {
-        Running(Implementation& of, std::chrono::milliseconds timeout)
-            : owner(of), context(std::make_unique<grpc::ClientContext>()) {
-            if (timeout.count() > 0) {
-                context->set_deadline(std::chrono::system_clock::now() + timeout);
-            }
-            const std::lock_guard lock(owner.mutex);
-            stub = owner.stub;
-            if (stub) owner.contexts.insert(context.get());
-        }
-        ~Running() {
-            const std::lock_guard lock(owner.mutex);
-            owner.contexts.erase(context.get());
-        }
-        Running(const Running&) = delete;
-        Running& operator=(const Running&) = delete;
+    static rpc::Status closing() {
+        return {rpc::Code::kCancelled, "grpc: the client connection is closing"};
+    }
+    std::shared_ptr<LocalChannel> open() {
+        const std::lock_guard lock(mutex_);
+        return channel_;
+    }
 
-        Implementation& owner;
-        std::unique_ptr<grpc::ClientContext> context;
-        std::shared_ptr<v1beta1::DevicePlugin::Stub> stub;
-    };
+    std::mutex mutex_;
+    bool abandoned_ = false;
+    std::shared_ptr<LocalChannel> channel_;  // empty: not dialled yet, or closed
 };
 
 PluginConnection::PluginConnection(std::string socket)
@@ -78,21 +83,15 @@ PluginConnection::PluginConnection(std::string socket)
 PluginConnection::~PluginConnection() { abandon(); }
 
 Result<Done> PluginConnection::dial(std::chrono::milliseconds timeout, const Stopped& stopped) {
-    auto channel = dial_local(implementation_->socket, timeout, stopped);
+    auto channel = LocalChannel::dial(implementation_->socket, timeout, stopped);
     if (!channel) return std::move(channel).error();
-    const std::lock_guard lock(implementation_->mutex);
-    if (implementation_->abandoned) {
-        return Error{ErrorCode::kUnavailable, "failed to dial device plugin: kubelet stops"};
-    }
-    implementation_->stub = v1beta1::DevicePlugin::NewStub(*channel);
-    return Done{};
+    return implementation_->keep(*std::move(channel));
 }
 
 Result<PluginConnection::Options> PluginConnection::options(std::chrono::milliseconds timeout) {
     v1beta1::DevicePluginOptions answer;
-    const auto status = implementation_->run(timeout, [&](auto& stub, auto& context) {
-        return stub.GetDevicePluginOptions(&context, v1beta1::Empty(), &answer);
-    });
+    const auto status =
+        implementation_->call("GetDevicePluginOptions", v1beta1::Empty(), timeout, answer);
     if (!status.ok()) return failed(status);
     return Options{.pre_start_required = answer.pre_start_required(),
                    .preferred_allocation = answer.get_preferred_allocation_available()};
@@ -107,9 +106,7 @@ Result<std::vector<std::string>> PluginConnection::preferred(
     container->mutable_must_include_deviceids()->Add(must_include.begin(), must_include.end());
     container->set_allocation_size(static_cast<std::int32_t>(size));
     v1beta1::PreferredAllocationResponse answer;
-    const auto status = implementation_->run(timeout, [&](auto& stub, auto& context) {
-        return stub.GetPreferredAllocation(&context, request, &answer);
-    });
+    const auto status = implementation_->call("GetPreferredAllocation", request, timeout, answer);
     if (!status.ok()) return failed(status);
     if (answer.container_responses().empty()) return std::vector<std::string>{};
     const auto& ids = answer.container_responses(0).deviceids();
@@ -121,9 +118,7 @@ Result<std::string> PluginConnection::allocate(const std::vector<std::string>& i
     v1beta1::AllocateRequest request;
     request.add_container_requests()->mutable_devices_ids()->Add(ids.begin(), ids.end());
     v1beta1::AllocateResponse answer;
-    const auto status = implementation_->run(timeout, [&](auto& stub, auto& context) {
-        return stub.Allocate(&context, request, &answer);
-    });
+    const auto status = implementation_->call("Allocate", request, timeout, answer);
     if (!status.ok()) return failed(status);
     if (answer.container_responses().empty()) {
         return Error{ErrorCode::kConflict, "no containers return in allocation response "};
@@ -136,24 +131,19 @@ Result<Done> PluginConnection::pre_start(const std::vector<std::string>& ids,
     v1beta1::PreStartContainerRequest request;
     request.mutable_devices_ids()->Add(ids.begin(), ids.end());
     v1beta1::PreStartContainerResponse answer;
-    const auto status = implementation_->run(timeout, [&](auto& stub, auto& context) {
-        return stub.PreStartContainer(&context, request, &answer);
-    });
+    const auto status = implementation_->call("PreStartContainer", request, timeout, answer);
     if (!status.ok()) return failed(status);
     return Done{};
 }
 
 void PluginConnection::watch(const std::function<void(std::vector<ListedDevice>)>& message) {
-    (void)implementation_->run(std::chrono::milliseconds(0), [&](auto& stub, auto& context) {
-        const auto stream = stub.ListAndWatch(&context, v1beta1::Empty());
+    (void)implementation_->watch([&](const std::string& bytes) {
         v1beta1::ListAndWatchResponse response;
-        while (stream->Read(&response)) {
-            std::vector<ListedDevice> devices;
-            devices.reserve(static_cast<std::size_t>(response.devices_size()));
-            for (const auto& device : response.devices()) devices.push_back(to_listed(device));
-            message(std::move(devices));
-        }
-        return stream->Finish();
+        if (!kubelet::parse(bytes, response)) return close();  // ends the stream
+        std::vector<ListedDevice> devices;
+        devices.reserve(static_cast<std::size_t>(response.devices_size()));
+        for (const auto& device : response.devices()) devices.push_back(to_listed(device));
+        message(std::move(devices));
     });
 }
 

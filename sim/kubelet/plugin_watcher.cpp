@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/plugin_watcher.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
 #include <map>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
-#include "api/kubelet/pluginregistration.grpc.pb.h"
+#include "api/kubelet/pluginregistration.pb.h"
 #include "base/log.h"
 #include "os/clock.h"
 
@@ -23,21 +21,23 @@ constexpr auto kFirstBackoff = std::chrono::milliseconds(500);
 constexpr auto kLastBackoff = std::chrono::milliseconds(122'000);
 constexpr int kDepthLimit = 4;  // of directories below the registry
 
-using Stub = pluginregistration::Registration::Stub;
 using Identity = os::FileStatus::Identity;
 
 Error failed(const std::string& reason) {
     return {ErrorCode::kUnavailable, "RegisterPlugin error -- " + reason};
 }
 
-Result<Done> notify(Stub& stub, const std::string& problem) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kNotifyTimeout);
+std::string watcher_path(const char* method) {
+    return std::string("/pluginregistration.Registration/") + method;
+}
+
+Result<Done> notify(LocalChannel& channel, const std::string& problem) {
     pluginregistration::RegistrationStatus status;
     status.set_plugin_registered(problem.empty());
     status.set_error(problem);
     pluginregistration::RegistrationStatusResponse answer;
-    const auto sent = stub.NotifyRegistrationStatus(&context, status, &answer);
+    const auto sent =
+        channel.call(watcher_path("NotifyRegistrationStatus"), status, kNotifyTimeout, answer);
     if (!sent.ok()) return failed("failed to send registration status: " + rpc_text(sent));
     return Done{};
 }
@@ -135,28 +135,26 @@ private:
                                  const std::stop_token& stop) {
         const Stopped stopped = [&stop] { return stop.stop_requested(); };
         const std::string socket = root_.resolve(path).string();
-        auto channel = dial_local(socket, kDialTimeout, stopped);
-        if (!channel) return failed("dial failed at socket " + socket);
-        const auto stub = pluginregistration::Registration::NewStub(*channel);
-
+        const auto dialled = LocalChannel::dial(socket, kDialTimeout, stopped);
+        if (!dialled) return failed("dial failed at socket " + socket);
+        auto& channel = **dialled;
         pluginregistration::PluginInfo info;
-        grpc::ClientContext context;
-        context.set_deadline(std::chrono::system_clock::now() + kInfoTimeout);
-        const auto status = stub->GetInfo(&context, pluginregistration::InfoRequest(), &info);
+        const auto status = channel.call(watcher_path("GetInfo"), pluginregistration::InfoRequest(),
+                                         kInfoTimeout, info);
         if (!status.ok()) {
             return failed("failed to get plugin info using RPC GetInfo at socket " + socket +
                           ", err: " + rpc_text(status));
         }
         const auto handler = handlers_.find(info.type());
         if (handler == handlers_.end()) {
-            return refuse(*stub, "no handler registered for plugin type: " + info.type() +
-                                     " at socket " + socket);
+            return refuse(channel, "no handler registered for plugin type: " + info.type() +
+                                       " at socket " + socket);
         }
         const auto& versions = info.supported_versions();
         const auto valid =
             handler->second.validate(info.name(), {versions.begin(), versions.end()});
         if (!valid) {
-            return refuse(*stub, "plugin validation failed with err: " + valid.error().message);
+            return refuse(channel, "plugin validation failed with err: " + valid.error().message);
         }
         const std::string endpoint = info.endpoint().empty() ? socket : resolve(info.endpoint());
         registered_[path] = {.identity = identity,
@@ -166,10 +164,10 @@ private:
         const auto connected = handler->second.connect(info.name(), endpoint, stopped);
         if (!connected) {
             registered_.erase(path);
-            return refuse(*stub,
+            return refuse(channel,
                           "plugin registration failed with err: " + connected.error().message);
         }
-        if (auto told = notify(*stub, ""); !told) {
+        if (auto told = notify(channel, ""); !told) {
             registered_.erase(path);
             handler->second.disconnect(info.name(), endpoint);
             return told;
@@ -184,9 +182,9 @@ private:
         return root_.resolve(endpoint).string();
     }
 
-    static Result<Done> refuse(Stub& stub, const std::string& reason) {
+    static Result<Done> refuse(LocalChannel& channel, const std::string& reason) {
         Error error = failed(reason);
-        (void)notify(stub, error.message);  // that it could not be told changes nothing
+        (void)notify(channel, error.message);  // that it could not be told changes nothing
         return error;
     }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/pod_resources_server.h"
 
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <random>
 #include <utility>
 
-#include "api/kubelet/podresources.grpc.pb.h"
+#include "api/kubelet/podresources.pb.h"
+#include "kubelet/unary.h"
 #include "sim/kubelet/socket_server.h"
 
 namespace aliquot::sim {
@@ -50,53 +49,66 @@ v1::ContainerDevices& add(const HeldDevice& device, DeviceMessages& to) {
 
 }  // namespace
 
-class PodResourcesServer::Implementation final : public v1::PodResourcesLister::Service {
+class PodResourcesServer::Implementation {
 public:
     Implementation(Source source, Limit limit, std::uint64_t seed)
         : source_(std::move(source)), bucket_(limit), random_(seed) {}
     Result<Done> listen(const std::string& path) {
-        auto server = SocketServer::start(path, *this);
+        auto server = SocketServer::start(path, [this] { return methods(); });
         if (!server) return std::move(server).error();
         server_ = *std::move(server);
         return Done{};
     }
     void leave_socket() { server_->leave_socket(); }
 
-    grpc::Status List(grpc::ServerContext* /*context*/,
-                      const v1::ListPodResourcesRequest* /*request*/,
-                      v1::ListPodResourcesResponse* answer) override {
+private:
+    std::vector<rpc::Method> methods() {
+        const std::string service = "/v1.PodResourcesLister/";
+        std::vector<rpc::Method> all;
+        all.push_back({service + "List",
+                       kubelet::unary<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse>(
+                           [this](const auto&, auto& answer) { return list(answer); })});
+        all.push_back(
+            {service + "GetAllocatableResources",
+             kubelet::unary<v1::AllocatableResourcesRequest, v1::AllocatableResourcesResponse>(
+                 [this](const auto&, auto& answer) { return allocatable(answer); })});
+        all.push_back(
+            {service + "Get",
+             kubelet::unary<v1::GetPodResourcesRequest, v1::GetPodResourcesResponse>(
+                 [this](const auto& request, auto& answer) { return get(request, answer); })});
+        return all;
+    }
+
+    rpc::Status list(v1::ListPodResourcesResponse& answer) {
         if (!bucket_.take()) return exhausted();
         auto pods = source_.pods();
         shuffle(pods);
-        for (auto& pod : pods) fill(std::move(pod), *answer->add_pod_resources());
-        return grpc::Status::OK;
+        for (auto& pod : pods) fill(std::move(pod), *answer.add_pod_resources());
+        return {};
     }
 
-    grpc::Status GetAllocatableResources(grpc::ServerContext* /*context*/,
-                                         const v1::AllocatableResourcesRequest* /*request*/,
-                                         v1::AllocatableResourcesResponse* answer) override {
+    rpc::Status allocatable(v1::AllocatableResourcesResponse& answer) {
         if (!bucket_.take()) return exhausted();
-        fill(source_.allocatable(), *answer->mutable_devices());
-        return grpc::Status::OK;
+        fill(source_.allocatable(), *answer.mutable_devices());
+        return {};
     }
 
-    grpc::Status Get(grpc::ServerContext* /*context*/, const v1::GetPodResourcesRequest* request,
-                     v1::GetPodResourcesResponse* answer) override {
+    rpc::Status get(const v1::GetPodResourcesRequest& request,
+                    v1::GetPodResourcesResponse& answer) {
         if (!bucket_.take()) return exhausted();
         for (auto& pod : source_.pods()) {
-            if (pod.name != request->pod_name() || pod.pod_namespace != request->pod_namespace()) {
+            if (pod.name != request.pod_name() || pod.pod_namespace != request.pod_namespace()) {
                 continue;
             }
-            fill(std::move(pod), *answer->mutable_pod_resources());
-            return grpc::Status::OK;
+            fill(std::move(pod), *answer.mutable_pod_resources());
+            return {};
         }
-        return {grpc::StatusCode::UNKNOWN, "pod " + request->pod_name() + " in namespace " +
-                                               request->pod_namespace() + " not found"};
+        return {rpc::Code::kUnknown, "pod " + request.pod_name() + " in namespace " +
+                                         request.pod_namespace() + " not found"};
     }
 
-private:
-    static grpc::Status exhausted() {
-        return {grpc::StatusCode::RESOURCE_EXHAUSTED, "rejected by rate limit"};
+    static rpc::Status exhausted() {
+        return {rpc::Code::kResourceExhausted, "rejected by rate limit"};
     }
 
     void fill(PodHoldings pod, v1::PodResources& to) {

@@ -33,7 +33,7 @@ struct PodHoldings {
 /// call, as kubelet's does.
 class PodResourcesServer {
 public:
-    /// Called from gRPC threads.
+    /// Called from a thread for each connection.
     struct Source {
         std::function<std::vector<PodHoldings>()> pods;
         std::function<std::vector<HeldDevice>()> allocatable;

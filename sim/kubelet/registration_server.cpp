@@ -1,48 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/registration_server.h"
 
-#include <grpcpp/grpcpp.h>
-
-#include <algorithm>
 #include <utility>
 
-#include "api/kubelet/deviceplugin.grpc.pb.h"
+#include "api/kubelet/deviceplugin.pb.h"
+#include "kubelet/message.h"
 #include "sim/kubelet/socket_server.h"
 
 namespace aliquot::sim {
-namespace {
 
-constexpr auto kPatience = std::chrono::hours(1);  // of a plugin that set no deadline
-
-}  // namespace
-
-class RegistrationServer::Implementation final : public v1beta1::Registration::Service {
+class RegistrationServer::Implementation {
 public:
     explicit Implementation(Handler handler) : handler_(std::move(handler)) {}
     Result<Done> listen(const std::string& path) {
-        auto server = SocketServer::start(path, *this);
+        auto server = SocketServer::start(path, [this] { return methods(); });
         if (!server) return std::move(server).error();
         server_ = *std::move(server);
         return Done{};
     }
     void leave_socket() { server_->leave_socket(); }
 
-    grpc::Status Register(grpc::ServerContext* context, const v1beta1::RegisterRequest* request,
-                          v1beta1::Empty* /*answer*/) override {
-        const auto left = std::min<std::chrono::system_clock::duration>(
-            context->deadline() - std::chrono::system_clock::now(), kPatience);
-        const auto done =
-            handler_({.version = request->version(),
-                      .endpoint = request->endpoint(),
-                      .resource = request->resource_name(),
-                      .remaining = std::chrono::duration_cast<std::chrono::milliseconds>(left),
-                      .stopped = [context] { return context->IsCancelled(); }});
-        // kubelet returns plain Go errors, which travel as Unknown.
-        if (!done) return {grpc::StatusCode::UNKNOWN, done.error().message};
-        return grpc::Status::OK;
+private:
+    std::vector<rpc::Method> methods() {
+        std::vector<rpc::Method> all;
+        all.push_back({"/v1beta1.Registration/Register",
+                       rpc::Patient([this](std::string_view bytes, const rpc::Caller& caller,
+                                           std::string& /*answer: an Empty*/) {
+                           return enlist(bytes, caller);
+                       })});
+        return all;
     }
 
-private:
+    rpc::Status enlist(std::string_view bytes, const rpc::Caller& caller) {
+        v1beta1::RegisterRequest request;
+        if (!kubelet::parse(bytes, request))
+            return {rpc::Code::kInternal, "grpc: error unmarshalling request"};
+        const auto done = handler_({.version = request.version(),
+                                    .endpoint = request.endpoint(),
+                                    .resource = request.resource_name(),
+                                    .remaining = caller.left(),
+                                    .stopped = [&caller] { return caller.gone(); }});
+        // kubelet returns plain Go errors, which travel as Unknown.
+        if (!done) return {rpc::Code::kUnknown, done.error().message};
+        return {};
+    }
+
     const Handler handler_;
     std::unique_ptr<SocketServer> server_;  // last: it ends before what it uses
 };

@@ -23,7 +23,7 @@ struct RegisterCall {
 /// Serves v1beta1.Registration on kubelet.sock until destroyed.
 class RegistrationServer {
 public:
-    /// Called from gRPC threads; an error is the answer to the plugin.
+    /// Called from a thread for each plugin; an error is the answer to the plugin.
     using Handler = std::function<Result<Done>(const RegisterCall&)>;
 
     /// socket   path for the system call

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kubelet/socket_server.h"
 
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/server_posix.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -12,12 +10,14 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
 #include "os/root.h"
 
 namespace aliquot::sim {
 namespace {
 
 constexpr int kBacklog = 128;
+constexpr std::size_t kConnections = 256;
 constexpr std::chrono::milliseconds kNoDescriptorPause{10};
 
 Result<Descriptor> listen_at(const std::filesystem::path& path) {
@@ -41,28 +41,22 @@ Result<Descriptor> listen_at(const std::filesystem::path& path) {
 }  // namespace
 
 Result<std::unique_ptr<SocketServer>> SocketServer::start(const std::filesystem::path& path,
-                                                          grpc::Service& service) {
-    grpc::ServerBuilder builder;
-    builder.RegisterService(&service);
-    auto server = builder.BuildAndStart();
-    if (!server) return Error{ErrorCode::kUnavailable, path.native() + ": gRPC does not start"};
+                                                          Methods methods) {
     auto socket = listen_at(path);
     if (!socket) return std::move(socket).error();
     return std::unique_ptr<SocketServer>(
-        new SocketServer(path, *std::move(socket), std::move(server)));
+        new SocketServer(path, *std::move(socket), std::move(methods)));
 }
 
-SocketServer::SocketServer(std::filesystem::path path, Descriptor socket,
-                           std::unique_ptr<grpc::Server> server)
+SocketServer::SocketServer(std::filesystem::path path, Descriptor socket, Methods methods)
     : path_(std::move(path)),
       socket_(std::move(socket)),
-      server_(std::move(server)),
+      methods_(std::move(methods)),
       thread_([this] { accept(); }) {}
 
 SocketServer::~SocketServer() {
     if (socket_) ::unlink(path_.c_str());
     leave_socket();
-    server_->Shutdown(std::chrono::system_clock::now());
 }
 
 void SocketServer::leave_socket() {
@@ -72,18 +66,33 @@ void SocketServer::leave_socket() {
     socket_.reset();
 }
 
-void SocketServer::accept() const {
+void SocketServer::accept() {
     while (true) {
         Descriptor connection(
             ::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (connection) {
-            grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+            serve(std::move(connection));
         } else if (errno == EMFILE || errno == ENFILE) {
             std::this_thread::sleep_for(kNoDescriptorPause);  // the connection goes on waiting
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;  // EINVAL: shut down
         }
     }
+}
+
+void SocketServer::serve(Descriptor connection) {
+    std::erase_if(servers_, [](const auto& one) { return one->wait_until_left({}); });
+    if (servers_.size() >= kConnections) {
+        log::warning("sim.kubelet.too_many_connections", {{"socket", path_.native()}});
+        return;
+    }
+    auto server = rpc::Server::start(methods_());
+    if (!server) {
+        log::warning("sim.kubelet.no_server", {{"error", server.error().message}});
+        return;
+    }
+    (*server)->serve(std::move(connection));
+    servers_.push_back(*std::move(server));
 }
 
 }  // namespace aliquot::sim

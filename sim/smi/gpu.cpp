@@ -297,6 +297,9 @@ std::vector<Device> Gpu::mig_devices() const {
         SMI_CALL(library_, nvmlDeviceGetGpuInstanceId, handle, &device.gpu_instance);
         SMI_CALL(library_, nvmlDeviceGetComputeInstanceId, handle, &device.compute_instance);
         SMI_CALL(library_, nvmlDeviceGetMemoryInfo, handle, &device.memory);
+        nvmlMemory_v2_t parts{.version = nvmlMemory_v2};
+        if (SMI_CALL(library_, nvmlDeviceGetMemoryInfo_v2, handle, &parts) == NVML_SUCCESS)
+            device.reserved_bytes = parts.reserved;
         SMI_CALL(library_, nvmlDeviceGetBAR1MemoryInfo, handle, &device.bar1);
         SMI_CALL(library_, nvmlDeviceGetAttributes_v2, handle, &device.attributes);
         devices.push_back(std::move(device));

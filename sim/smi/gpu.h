@@ -35,6 +35,7 @@ struct Device {
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
     nvmlMemory_t memory{};
+    std::uint64_t reserved_bytes = 0;  // by the driver, of its memory
     nvmlBAR1Memory_t bar1{};
     nvmlDeviceAttributes_t attributes{};
 };

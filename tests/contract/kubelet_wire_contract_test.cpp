@@ -3,9 +3,11 @@
 // The bytes between kubelet and a device plugin: recorded on the sockets and compared with messages
 // worked out by hand from the tags, so that a slip in our .proto cannot agree with itself.
 #include <gmock/gmock.h>
+#include <nghttp2/nghttp2.h>
 
 #include <array>
 #include <charconv>
+#include <memory>
 
 #include "kubelet/device_plugin.h"
 #include "tests/contract/kubelet_world.h"
@@ -29,6 +31,40 @@ std::string framed(std::string_view hex) {
     std::string frame(4, '\0');  // flag and the upper three bytes of the length
     frame += static_cast<char>(bytes.size());
     return frame + bytes;
+}
+
+/// The header fields in what an HTTP/2 client has sent, "name: value" a line: their texts are Huffman-coded, and the
+/// next call's refer to those of the one before.
+std::string headers_in(std::string_view sent) {
+    constexpr std::size_t kPreface = 24;
+    constexpr std::size_t kFrameHead = 9;
+    constexpr char kHeaders = 1;
+    nghttp2_hd_inflater* made = nullptr;
+    EXPECT_EQ(nghttp2_hd_inflate_new(&made), 0);
+    const std::unique_ptr<nghttp2_hd_inflater, void (*)(nghttp2_hd_inflater*)> inflater(
+        made, nghttp2_hd_inflate_del);
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(sent[at]); };
+    std::string lines;
+    for (std::size_t at = kPreface; at + kFrameHead <= sent.size();) {
+        const std::size_t length = (byte(at) << 16U) | (byte(at + 1) << 8U) | byte(at + 2);
+        const bool headers = sent[at + 3] == kHeaders;
+        auto block = sent.substr(at + kFrameHead, length);
+        at += kFrameHead + length;
+        while (headers && !block.empty()) {
+            nghttp2_nv field{};
+            int flags = 0;
+            const auto taken = nghttp2_hd_inflate_hd2(
+                made, &field, &flags, reinterpret_cast<const std::uint8_t*>(block.data()),
+                block.size(), 1);
+            if (taken < 0) return lines + "what is not HPACK\n";
+            block.remove_prefix(static_cast<std::size_t>(taken));
+            if ((flags & NGHTTP2_HD_INFLATE_EMIT) == 0) continue;
+            lines.append(reinterpret_cast<const char*>(field.name), field.namelen).append(": ");
+            lines.append(reinterpret_cast<const char*>(field.value), field.valuelen).append("\n");
+        }
+        if (headers) nghttp2_hd_inflate_end_headers(made);
+    }
+    return lines;
 }
 
 constexpr std::string_view kRegister =
@@ -82,15 +118,16 @@ TEST(KubeletWire, CarriesTheBytesThatTheTagsSay) {
     EXPECT_EQ(grants->at(0).grant.environment.at("NVIDIA_VISIBLE_DEVICES"), "GPU-0");
 
     EXPECT_THAT(registration.sent_by_client(), HasSubstr(framed(kRegister)));
-    // The name of the method is Huffman-coded: that kubelet has registered us shows it.
     EXPECT_THAT(calls.sent_by_server(), HasSubstr(framed(kList)));
     EXPECT_THAT(calls.sent_by_client(), HasSubstr(framed(kAllocate)));
     EXPECT_THAT(calls.sent_by_server(), HasSubstr(framed(kGranted)));
-    for (const auto* name : {"GetDevicePluginOptions", "ListAndWatch", "Allocate"}) {
-        EXPECT_THAT(calls.sent_by_client(),
-                    HasSubstr("/v1beta1.DevicePlugin/" + std::string(name)));
-    }
-    EXPECT_THAT(calls.sent_by_client(), HasSubstr("localhost"));  // :authority
+    const std::string asked = headers_in(calls.sent_by_client());
+    for (const auto* name : {"GetDevicePluginOptions", "ListAndWatch", "Allocate"})
+        EXPECT_THAT(asked, HasSubstr(":path: /v1beta1.DevicePlugin/" + std::string(name) + "\n"));
+    EXPECT_THAT(asked, HasSubstr(":authority: localhost\n"));
+    EXPECT_THAT(asked, HasSubstr("te: trailers\n"));
+    EXPECT_THAT(headers_in(registration.sent_by_client()),
+                HasSubstr(":path: /v1beta1.Registration/Register\n"));
 }
 
 TEST(KubeletWire, AsksForPreferencesWithWhatMustBeIncluded) {

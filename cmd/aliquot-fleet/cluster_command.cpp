@@ -182,8 +182,9 @@ void add_cluster_command(command_line::Command& program, Context& context) {
     const auto options = std::make_shared<ClusterOptions>();
     command->add_option("--nodes", options->nodes, "Number of nodes")->capture_default_str();
     command
-        ->add_option("--gpu", options->gpus,
-                     "GPU model and count of a node, as h100-80:8; if repeated, nodes take turns")
+        ->add_option(
+            "--gpu", options->gpus,
+            "GPU model and count of a node, as h100-80:8; if repeated, the nodes alternate")
         ->required()
         ->take_all()
         ->allow_extra_args(false)

@@ -58,11 +58,11 @@ void add_explain_command(command_line::Command& program, Context& context) {
     auto words = std::make_shared<ExplainOptions>();
     add_placement_options(*command, words->placement);
     command
-        ->add_option("--pod", words->pod, "The task: its name, or its row in the list, from 0",
+        ->add_option("--pod", words->pod, "Name of the task, or its row in the list, from 0",
                      "NAME|ROW")
         ->required();
     command->add_option("--after", words->after,
-                        "Ask what it would get after so many arrivals; without it: what it got",
+                        "Show what it would get after this many arrivals; default: what it got",
                         "NUMBER");
     command->add_option("--top", words->top, "How many other nodes to show (5)", "NUMBER")
         ->range(0U, 1000U);

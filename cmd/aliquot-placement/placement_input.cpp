@@ -76,7 +76,7 @@ void add_placement_options(command_line::Command& command, PlacementOptions& wor
     std::vector<std::string> policies;
     for (const std::string_view word : placement::policy_words()) policies.emplace_back(word);
     command
-        .add_option("--policy", words.policy, "Policy that chooses the place",
+        .add_option("--policy", words.policy, "Placement policy",
                     "POLICY (aliquot, fgd, best-fit, dot-product, packing, clustering, random, "
                     "spread)")
         ->one_of(policies);
@@ -104,10 +104,11 @@ void add_placement_options(command_line::Command& command, PlacementOptions& wor
                     "SHARE")
         ->range(0.0, 1.0);
     command
-        .add_option("--patience", words.patience,
-                    "When the cluster is nearly full, a share of a GPU waits for so many arrivals "
-                    "before it takes a place that leaves an unusable rest (0; policy aliquot)",
-                    "ARRIVALS")
+        .add_option(
+            "--patience", words.patience,
+            "When the cluster is nearly full, a share of a GPU waits for this many arrivals before "
+            "it takes a place that leaves an unusable rest (0; policy aliquot)",
+            "ARRIVALS")
         ->range(std::size_t{0}, std::size_t{1'000'000});
 }
 

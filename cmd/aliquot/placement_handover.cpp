@@ -56,7 +56,7 @@ void list_explain_command(command_line::Command& program, cli::Context& context)
     cli::add_explain_pod(*explain, context);
     explain
         ->add_subcommand("placement",
-                         "Tell one decision of a simulation: the place and the next best ones")
+                         "Explain one decision of a simulation: the place and the next best ones")
         ->footer("aliquot explain placement --nodes nodes.csv --pods pods.csv --pod trainer-3");
 }
 

@@ -232,7 +232,7 @@ void add_sim_use(command_line::Command& sim, cli::Context& context) {
             ->type_name("PERCENT");
     command
         ->add_option("--script", options->script,
-                     "Instead: what it does over time, as "
+                     "What it does over time instead, as "
                      "0s:80%:2Gi,10s:0%,20s:again, or a file of such lines")
         ->excludes(memory)
         ->excludes(busy)

@@ -144,15 +144,15 @@ void complete(Context& context, const CompleteOptions& options) {
 }  // namespace
 
 void add_complete_command(command_line::Command& program, Context& context) {
-    command_line::Command* command =
-        program.add_subcommand("complete", "Print what a value can be, for completion scripts");
+    command_line::Command* command = program.add_subcommand(
+        "complete", "Print the possible values of an argument, for completion scripts");
     command->footer("aliquot complete nodes -- --context lab");
     command->hide();
     const auto options = std::make_shared<CompleteOptions>();
     std::vector<std::string> all;
     for (const Source& source : kSources) all.emplace_back(source.what);
     command->add_option("WHAT", options->what, "What is asked for", " ")->required()->one_of(all);
-    command->add_option("WORDS", options->typed, "The words so far, after --", "...");
+    command->add_option("WORDS", options->typed, "The arguments typed so far, after --", "...");
     command->callback([options, &context] { complete(context, *options); });
 }
 

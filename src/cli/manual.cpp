@@ -122,7 +122,8 @@ void add_man_command(command_line::Command& program, Context& context) {
     command->footer("aliquot man /usr/local/share/man/man1");
     command->hide();
     auto directory = std::make_shared<std::filesystem::path>();
-    command->add_option("DIRECTORY", *directory, "Where the pages go; it exists", " ")->required();
+    command->add_option("DIRECTORY", *directory, "Existing directory for the pages", " ")
+        ->required();
     command->callback(
         [directory, &program, &context] { write_manual(program, *directory, context); });
 }

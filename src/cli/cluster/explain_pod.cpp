@@ -296,7 +296,7 @@ void explain_pod(Context& context, const ExplainPodOptions& words) {
 void add_explain_pod(command_line::Command& explain, Context& context) {
     command_line::Command* command =
         explain.add_subcommand("pod",
-                               "Tell where a pod of the cluster went and why, or why it waits\n\n"
+                               "Explain where a pod of the cluster went, or why it waits\n\n"
                                "For one that waits: what is missing on each node, and which pods "
                                "would have to end first.\n"
                                "Exit code 0: it has a place; 1: it waits.");

@@ -17,7 +17,7 @@ void add_image_words(command_line::Command& command, ValueOptions& words) {
                        "REFERENCE");
     command
         .add_option("--image-pull-policy", values.pull_policy, "When nodes pull the image",
-                    "WORD (Always, IfNotPresent, Never)")
+                    "POLICY (Always, IfNotPresent, Never)")
         ->one_of({"Always", "IfNotPresent", "Never"});
     command.add_option("--node-selector", words.node_selector,
                        "Run the agent only on nodes with this label; may be repeated. Default: all "
@@ -34,7 +34,7 @@ void add_node_words(command_line::Command& command, ValueOptions& words) {
         .add_option("--gpu-access", words.gpu_access,
                     "How the agent may open the GPUs' device nodes: privileged works everywhere; "
                     "runtime is not privileged and needs NVIDIA's container runtime",
-                    "WORD (privileged, runtime)")
+                    "MODE (privileged, runtime)")
         ->one_of({"privileged", "runtime"});
     command.add_option("--runtime-class", values.runtime_class, "RuntimeClass of the agent's pod",
                        "NAME");
@@ -56,11 +56,10 @@ void add_node_words(command_line::Command& command, ValueOptions& words) {
 
 void add_sharing_words(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
-    command.add_option(
-        "--config", words.config,
-        "A sharing configuration; without KEY it is \"default\". May be repeated; what "
-        "the cluster has is replaced",
-        "[KEY=]FILE");
+    command.add_option("--config", words.config,
+                       "A sharing configuration; without KEY it is \"default\". May be repeated; "
+                       "replaces those in the cluster",
+                       "[KEY=]FILE");
     command.add_option("--default-config", values.default_config,
                        "Key for nodes without the label nvidia.com/device-plugin.config", "KEY");
     command.add_flag("--mps", values.mps, "Configurations may share by MPS");
@@ -69,24 +68,23 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
     command
         .add_option("--mig-drain", values.mig_drain,
                     "What happens to pods that use a GPU about to be partitioned",
-                    "WORD (refuse, wait, evict)")
+                    "ACTION (refuse, wait, evict)")
         ->one_of({"refuse", "wait", "evict"});
     command.add_option("--mig-config", words.mig_config, "MIG configurations, mig-parted's format",
                        "FILE");
     command
-        .add_option(
-            "--dra", values.dra,
-            "Hand out GPUs by ResourceClaims instead of extended resources (Kubernetes "
-            "1.34 and newer): auto takes shares of any size where the API server keeps "
-            "them (1.36), else the configured ones; by-label: off, but for nodes whose label "
-            "aliquot.dev/dra says one of these",
-            "WORD (off, auto, whole, fixed, consumable, dynamic-mig, by-label)")
+        .add_option("--dra", values.dra,
+                    "Hand out GPUs by ResourceClaims instead of extended resources (Kubernetes "
+                    "1.34 and newer): auto takes shares of any size where the API server keeps "
+                    "them (1.36), else the configured ones; by-label: off, except on nodes whose "
+                    "label aliquot.dev/dra is one of these",
+                    "MODE (off, auto, whole, fixed, consumable, dynamic-mig, by-label)")
         ->one_of({"off", "auto", "whole", "fixed", "consumable", "dynamic-mig", "by-label"});
     command
         .add_option(
             "--labels", values.labels,
             "Who writes the node's labels: the agent itself, node-feature-discovery, nobody",
-            "WORD (node, nodefeature, off)")
+            "WRITER (node, nodefeature, off)")
         ->one_of({"node", "nodefeature", "off"});
     command
         .add_option("--label-profile", values.label_profiles,
@@ -101,7 +99,7 @@ void add_sharing_words(command_line::Command& command, ValueOptions& words) {
         .add_option(
             "--unhealthy-taint", values.unhealthy_taint,
             "When aliquot.dev/gpu-unhealthy is set: all GPUs of a node are unhealthy, any, never",
-            "WORD (all, any, off)")
+            "WHEN (all, any, off)")
         ->one_of({"all", "any", "off"});
 }
 
@@ -121,8 +119,8 @@ void add_controller_roles(command_line::Command& command, ValueOptions& words) {
                      "GPUs at binding, in namespaces labelled "
                      "aliquot.dev/placement-strict=enabled; with --placement");
     command.add_option("--placement-extender", values.placement_extender_ca,
-                       "Let a kube-scheduler ask that shows a certificate of the authority in "
-                       "ca.crt of this ConfigMap in aliquot-system; with --placement",
+                       "Serve a kube-scheduler extender, for clients with a certificate of the CA "
+                       "in ca.crt of this ConfigMap in aliquot-system; with --placement",
                        "CONFIGMAP (kube-root-ca.crt)");
     command
         .add_flag(
@@ -154,11 +152,12 @@ void add_controller_roles(command_line::Command& command, ValueOptions& words) {
 void add_surroundings(command_line::Command& command, ValueOptions& words) {
     install::Values& values = words.values;
     command
-        .add_option("--cost-store", values.cost_store,
-                    "Record what the GPUs cost and whom: temporary is gone with the controller's "
-                    "pod, claim/NAME is a PersistentVolumeClaim in aliquot-system, else "
-                    "PostgreSQL",
-                    "off, temporary, claim/NAME, postgresql://HOST/DATABASE")
+        .add_option(
+            "--cost-store", values.cost_store,
+            "Record what the GPUs cost, and for whom: temporary is lost with the controller's pod, "
+            "claim/NAME is a PersistentVolumeClaim in aliquot-system, else "
+            "PostgreSQL",
+            "off, temporary, claim/NAME, postgresql://HOST/DATABASE")
         ->excludes("--no-webhook");
     command.add_option("--cost-secret", values.cost_secret,
                        "Secret in aliquot-system with PGUSER, PGPASSWORD, ... for PostgreSQL",

@@ -123,8 +123,9 @@ void add_agents(command_line::Command& command, MetricsApiOptions& words) {
                        "A headless service whose addresses are the agents", "NAME:PORT");
     command.add_option("--agents-ca-file", gather.ca_file, "CA of the agents' certificates",
                        "FILE");
-    command_line::Option* certificate = command.add_option(
-        "--agents-cert-file", gather.certificate_file, "Client certificate to show to the agents");
+    command_line::Option* certificate =
+        command.add_option("--agents-cert-file", gather.certificate_file,
+                           "Client certificate to present to the agents");
     command_line::Option* key = command.add_option("--agents-key-file", gather.key_file, "Its key");
     certificate->option_text("FILE")->needs(key);
     key->option_text("FILE")->needs(certificate);
@@ -165,7 +166,7 @@ void add_serving(command_line::Command& command, MetricsApiOptions& words) {
                        "FILE");
     command.add_option("--context", options.kube.context, "Context of the kubeconfig", "NAME");
     command.add_flag("--without-api-server", words.without_api_server,
-                     "Do not ask the API server: pods are known by name only");
+                     "Do not use the API server: pods are known by name only");
 }
 
 void add_printing(command_line::Command& command, MetricsApiOptions& words) {

@@ -96,7 +96,7 @@ void add_node_command(command_line::Command& program, Context& context) {
                       "Leave out the labels of NVIDIA's gpu-feature-discovery");
     command
         ->add_option("--mig-strategy", words->mig_strategy, "Instead of the configuration's",
-                     "WORD (none, single, mixed)")
+                     "STRATEGY (none, single, mixed)")
         ->one_of({"none", "single", "mixed"});
     add_output(*command, words->format, {"text"});
     command->callback([words, &context] { print_labels(context, *words); });

@@ -273,15 +273,15 @@ void add_map_flags(command_line::Command& command, NodeConfigOptions& words) {
     add_cluster_flags(command, words.cluster);
     add_namespace_flag(command, words.cluster,
                        "Namespace of the ConfigMap; default aliquot-system");
-    command.add_option("--config-map", words.config_map, "Its name; default aliquot-config",
-                       "NAME");
+    command.add_option("--config-map", words.config_map,
+                       "Name of the ConfigMap; default aliquot-config", "NAME");
 }
 
 void add_set(command_line::Command& config, Context& context) {
     command_line::Command* command = config.add_subcommand(
         "set",
-        "Let nodes serve one configuration, or none of their own (--clear)\n\n"
-        "Checks first that the key exists and is good. Then sets the label\n"
+        "Select the configuration that nodes serve, or none of their own (--clear)\n\n"
+        "First checks that the key exists and is valid. Then sets the label\n"
         "nvidia.com/device-plugin.config, which the agent of the node follows.");
     command->footer(
         "aliquot node config set gpu-1 gpu-2 quarters --wait\n"

@@ -122,7 +122,7 @@ void add_node_label(command_line::Command& node, Context& context) {
         "label",
         "Set and remove labels of nodes; only labels that aliquot has set are removed\n\n"
         "The labels belong to the field manager aliquot (server-side apply): a label that somebody "
-        "else\nhas set is neither changed (but with --force) nor removed.");
+        "else\nhas set is neither changed (except with --force) nor removed.");
     command->footer(
         "aliquot node label gpu-1 gpu-2 team=vision\n"
         "aliquot node label -l accelerator=nvidia-tesla-a100 tier=training\n"
@@ -130,8 +130,8 @@ void add_node_label(command_line::Command& node, Context& context) {
         "aliquot node label gpu-1 team-                 # takes it away again");
     auto words = std::make_shared<NodeLabelOptions>();
     command
-        ->add_option("NODE|KEY=VALUE|KEY-", words->given, "Nodes, and what to change of them",
-                     "...")
+        ->add_option("NODE|KEY=VALUE|KEY-", words->given,
+                     "Nodes, then labels to set (KEY=VALUE) or to remove (KEY-)", "...")
         ->complete_by("nodes");
     command->add_option("-l,--selector", words->choice.selector, "Nodes with these labels",
                         "SELECTOR");

@@ -203,7 +203,7 @@ void status(Context& context, const StatusOptions& words) {
 
 void add_status(command_line::Command& placement, Context& context) {
     command_line::Command* command = placement.add_subcommand(
-        "status", "Show what is booked of the GPUs, and which pods wait for a place and why");
+        "status", "Show how much of the GPUs is reserved, and which pods wait and why");
     command->footer("aliquot placement status\naliquot placement status -o json");
     auto words = std::make_shared<StatusOptions>();
     add_output(*command, words->format);
@@ -287,7 +287,7 @@ void release(Context& context, const ReleaseOptions& words) {
 void add_release(command_line::Command& placement, Context& context) {
     command_line::Command* command = placement.add_subcommand(
         "release",
-        "Let pods go to kube-scheduler without a place: for the day the controller is down\n\n"
+        "Let pods go to kube-scheduler without a place: for when the controller is down\n\n"
         "Removes the scheduling gate aliquot.dev/placement. kube-scheduler then places them by "
         "the\n"
         "number of devices, as in a namespace that did not ask for placement.");

@@ -234,7 +234,7 @@ std::function<std::string(const std::string&)> limit_of_time(seconds& value, sec
 }
 
 constexpr char kDefragHelp[] =
-    "Tell which moves of running pods would leave whole GPUs and nodes free, and move them\n\n"
+    "Show which moves of running pods would leave whole GPUs and nodes free, or make them\n\n"
     "Only pods that placement put where they are, and that a controller makes again; no gangs,\n"
     "no pods of Jobs that do not say aliquot.dev/movable=true, none that say "
     "aliquot.dev/movable=false,\n"
@@ -273,7 +273,7 @@ void add_placement_defrag(command_line::Command& placement, Context& context) {
         "aliquot placement defrag --apply --max-moves 4");
     auto words = std::make_shared<DefragOptions>();
     auto* const plan =
-        command->add_flag("--plan", words->plan, "Tell what would be gained (default)");
+        command->add_flag("--plan", words->plan, "Only show what would be gained (default)");
     command->add_flag("--apply", words->apply, "Move the pods, one after the other")
         ->excludes(plan);
     command->add_flag("--yes", words->yes, "With --apply: do not ask");

@@ -353,11 +353,11 @@ void add_pool_command(command_line::Command& program, Context& context) {
     add_output(*list, words->format);
     auto* show = add("show", "Show one pool", "aliquot pool show gpu-pool -o json", show_pool);
     add_output(*show, words->format);
-    auto* explain = add("explain", "Tell how many nodes a pool should have now, and why",
+    auto* explain = add("explain", "Explain how many nodes a pool should have now",
                         "aliquot pool explain gpu-pool\n"
                         "aliquot pool explain -f pool.yaml --at 2026-12-01T09:00:00Z",
                         explain_pool);
-    explain->add_option("POOL", words->name, "Its name, in the cluster or in the file", " ")
+    explain->add_option("POOL", words->name, "Name of the pool, in the cluster or in the file", " ")
         ->complete_by("pools");
     explain->add_option("-f,--file", words->file, "Read the pool from a file, without a cluster",
                         "FILE");
@@ -384,8 +384,7 @@ void add_pool_command(command_line::Command& program, Context& context) {
                        "aliquot pool render pool.yaml --tags",
                        render_pool);
     render->add_option("FILE", words->file, "Pool file; - is standard input", " ")->required();
-    render->add_option("--nodes", words->nodes, "Number of nodes that there should be now",
-                       "N (0)");
+    render->add_option("--nodes", words->nodes, "Desired number of nodes", "N (0)");
     render->add_flag("--tags", words->tags, "Tags of an Auto Scaling group instead");
     add_pool_provider(*pool, context);
     add_pool_spot(*pool, context);

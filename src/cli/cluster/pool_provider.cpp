@@ -61,8 +61,8 @@ void provide(Context& context, ProviderWords& words) {
 void add_pool_provider(command_line::Command& pool, Context& context) {
     command_line::Command* command = pool.add_subcommand(
         "provider",
-        "Serve machines of your own as node groups of Cluster Autoscaler (externalgrpc): it turns "
-        "them on and\noff by commands: wake-on-LAN, IPMI, a script");
+        "Serve machines of your own as node groups of Cluster Autoscaler (externalgrpc), "
+        "turned on and\noff by commands: wake-on-LAN, IPMI, a script");
     command->footer(
         "aliquot pool provider lab.yaml --state /var/lib/aliquot/lab.json\n"
         "aliquot pool provider lab.yaml --listen :8086 --tls-cert tls.crt --tls-key tls.key "

@@ -120,8 +120,8 @@ void advise_spot(Context& context, const SpotWords& words) {
 void add_pool_spot(command_line::Command& pool, Context& context) {
     command_line::Command* command =
         pool.add_subcommand("spot",
-                            "Tell whether a spot node pays off for a job: its expected cost and "
-                            "end, including work done twice\n\nExit code 1: it does not pay.");
+                            "Estimate whether a spot node pays off for a job: expected cost and "
+                            "end, including repeated work\n\nExit code 1: it does not pay.");
     command->footer(
         "aliquot pool spot p5.48xlarge --hours 20 --checkpoint 30m --spot-price 17.63\n"
         "aliquot pool spot g5.xlarge --hours 8 --spot-price 0.42 --deadline 10h -o json");

@@ -263,13 +263,13 @@ void add_runner_command(command_line::Command& program, Context& context) {
     add_values_options(*values, *words);
     values->callback([words, &context] { print_values(context, *words); });
     command_line::Command* explain =
-        runner->add_subcommand("explain", "Tell why jobs wait for a runner");
+        runner->add_subcommand("explain", "Explain why jobs wait for a runner");
     explain->footer("aliquot runner explain gpu -n arc-runners");
     explain->add_option("NAME", words->options.name, "Name of the scale set", " ")->required();
     add_cluster_flags(*explain, words->cluster);
     add_namespace_flag(*explain, words->cluster, "Namespace of the scale set");
-    explain->add_option("--pool", words->pool, "Its pool; default: the one of the same name",
-                        "POOL");
+    explain->add_option("--pool", words->pool,
+                        "Pool of the scale set; default: the one of the same name", "POOL");
     explain->callback([words, &context] { explain_runners(context, *words); });
     add_rules(*runner, words, context);
     command_line::Command* workflow = runner->add_subcommand(

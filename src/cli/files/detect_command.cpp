@@ -259,10 +259,10 @@ void add_detect_command(command_line::Command& program, Context& context) {
         "echo 'Fine-tune a 7B model on two A100 80GB' | aliquot detect --explain -\n"
         "aliquot detect --lines tickets.txt > labels.jsonl   # one text per line");
     auto words = std::make_shared<DetectOptions>();
-    command->add_option("FILE", words->files, "What to judge; - is the standard input", "...");
-    command->add_option("--lines", words->lines,
-                        "Judge every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each",
-                        "FILE");
+    command->add_option("FILE", words->files, "Files to classify; - is standard input", "...");
+    command->add_option(
+        "--lines", words->lines,
+        "Classify every line of FILE (\\t, \\n, \\\\ escaped); one JSON object each", "FILE");
     command
         ->add_option("--kind", words->kind, "Kind of input, if the name does not tell",
                      "KIND (auto, text, requirements, dockerfile, manifest, code, command)")
@@ -270,7 +270,7 @@ void add_detect_command(command_line::Command& program, Context& context) {
     add_output(*command, words->format, {"text"});
     command->add_flag("--explain", words->explain, "Show all evidence and how the score adds up");
     command->add_flag("--keywords-only", words->keywords_only,
-                      "Judge by fourteen keywords alone, for comparison; it always names a GPU");
+                      "Classify by fourteen keywords alone, for comparison; it always names a GPU");
     command->add_flag("--legacy", words->keywords_only)->hidden();  // its name up to 0.1
     command->callback([words, &context] { detect_all(context, *words); });
 }

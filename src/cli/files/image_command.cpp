@@ -148,15 +148,15 @@ void add_options(command_line::Command& check, ImageWords& words) {
         ->required();
     check.add_option("--contract", words.contract, "Which one", "NAME (ci-cuda)")
         ->one_of({"ci-cuda"});
-    check.add_option("--platform", words.platform, "Which of the images of a name",
-                     "OS/ARCH (linux/amd64)");
+    check.add_option("--platform", words.platform,
+                     "Platform to choose, for a name with several images", "OS/ARCH (linux/amd64)");
     check.add_option(
         "--logins", words.logins,
         "File of docker login or podman login; default: $REGISTRY_AUTH_FILE, ~/.docker/config.json",
         "FILE");
     check.add_option("--registry-ca", words.ca_file,
-                     "Who signs the registry's certificate; default: the system's", "FILE");
-    check.add_flag("--plain-http", words.plain_http, "Ask the registry without TLS");
+                     "CA of the registry's certificate; default: the system's", "FILE");
+    check.add_flag("--plain-http", words.plain_http, "Connect to the registry without TLS");
     check.add_option("--timeout", words.timeout_s, "For all that is read", "SECONDS (600)")
         ->range(1U, 86'400U);
 }

@@ -172,7 +172,7 @@ void add_inputs(command_line::Command& command, PlanOptions& words) {
     command.add_option("--workloads", words.workloads_file,
                        "Workloads to run: a list of names with memory, duty, tenant, ...", "FILE");
     command.add_option("--from-manifests", words.manifests,
-                       "Kubernetes manifests: what asks for a GPU there", "PATH");
+                       "Kubernetes manifests: plan for what requests a GPU in them", "PATH");
     command
         .add_option("--services", words.services,
                     "Plan for this many identical services on each GPU", "N")
@@ -240,7 +240,7 @@ void add_plan_command(command_line::Command& program, Context& context) {
                      "Whether limits of a share are enforced; off: plain time-slicing", "on|off")
         ->one_of({"on", "off"});
     command->add_flag("--no-reboot", words->no_reboot,
-                      "Avoid whatever drains a node or resets a GPU");
+                      "Avoid anything that drains a node or resets a GPU");
     command
         ->add_option("--usd-per-kwh", words->usd_per_kwh,
                      "Price of energy, for hardware of your own", "USD")

@@ -352,12 +352,12 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
         ->one_of({"csv", "gavel", "philly"});
     command->add_option("--speeds", words->speeds,
                         "Gavel's simulation_throughputs.json, for its traces", "FILE");
-    command->add_option("--only", words->only, "Jobs of this queue of the trace only", "QUEUE");
+    command->add_option("--only", words->only, "Only jobs of this queue of the trace", "QUEUE");
     command->add_option("--gpus", words->gpus, "GPUs of the cluster", "N (64)")
         ->range(1U, replay::kMostGpus);
     command
         ->add_option("--per-node", words->per_node,
-                     "GPUs of a node; 0: one pool, as if no job cared for nodes", "N (8)")
+                     "GPUs of a node; 0: one pool, regardless of nodes", "N (8)")
         ->range(0U, placement::kMostDevices);
     command
         ->add_option("--policy", words->policies, "Policies to compare",
@@ -366,7 +366,7 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
         ->one_of(names);
     command
         ->add_option("--estimates", words->estimates,
-                     "What policies know of run times: policy (sjf and srtf exactly, others by "
+                     "What policies know about run times: policy (sjf and srtf exactly, others by "
                      "history), exact, "
                      "history, or padded (1 to --padding times too long)",
                      "WHAT (policy)")

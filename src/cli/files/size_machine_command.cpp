@@ -322,7 +322,8 @@ void add_size_node(command_line::Command& size, Context& context) {
 
 void add_size_measured(command_line::Command& size, Context& context) {
     command_line::Command* command = size.add_subcommand(
-        "measured", "Find a machine that suffices, from what was measured on the current one");
+        "measured",
+        "Find the smallest machine that is enough, from measurements on the current one");
     command->footer(
         "aliquot size measured runs.yaml\n"
         "aliquot size measured --runs 5 -o json runs.yaml");

@@ -349,7 +349,7 @@ void add_load(command_line::Command& command, ModelOptions& words) {
         ->one_of({"adam", "adam8bit", "sgd", "adafactor"});
     command
         .add_option("--checkpointing", words.checkpointing,
-                    "Activation checkpointing; of an encoder none", "none|selective|full")
+                    "Activation checkpointing; default: none for encoders", "none|selective|full")
         ->one_of({"none", "selective", "full"});
     command.add_option("--zero", words.zero, "ZeRO stage over several GPUs", "0..3")->range(0U, 3U);
     command

@@ -308,9 +308,10 @@ void bench_all(Context& context, const BenchOptions& words) {
 void add_bench_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "bench",
-        "Measure the same work on the CPU, on a whole GPU and in shares of it, and tell what pays "
+        "Measure the same work on the CPU, on a whole GPU and in shares of it, and show what pays "
         "off\n\n"
-        "Without a command, a small kernel of our own is measured. In a command's words, {device} "
+        "Without a command, a small kernel of our own is measured. In the command's arguments, "
+        "{device} "
         "becomes cpu or cuda;\na line ALIQUOT_BENCH_SECONDS=1.5 that it prints is its time, else "
         "that from its start to its end.\n\n"
         "Exit code 1: the runs tell nothing; 3: nothing could be measured.");

@@ -156,7 +156,7 @@ command_line::Command* add_phase(command_line::Command& gate, const char* name, 
                         "FILE (/run/aliquot/gate.json)");
     add_gate_options(*command, words);
     command->add_flag("--keep-going", words.keep_going,
-                      "Exit with 0 all the same: a hook that fails would fail the job");
+                      "Exit with 0 whatever is found: a hook that fails would fail the job");
     add_output(*command, words.format, {"text"});
     add_cluster_flags(*command, words.cluster);
     return command;
@@ -170,7 +170,7 @@ void add_gate_command(command_line::Command& program, Context& context) {
         "Check that a GPU is clean before and after a job: no process, memory at the base line, no "
         "fault,\nclocks and MIG devices as before\n\nExit code 0: clean; 1: something is left "
         "over; "
-        "3: could not look.");
+        "3: could not check.");
     gate->require_subcommand(1);
     gate->footer(
         "aliquot gate before\n"

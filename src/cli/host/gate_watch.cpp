@@ -176,15 +176,16 @@ void add_gate_watch(command_line::Command& gate, const std::shared_ptr<GateOptio
     command_line::Command* command = gate.add_subcommand(
         "watch",
         "Check each GPU of this node whenever its job has ended, for as long as it runs\n\nA GPU "
-        "that kubelet has given to a pod is left alone. While one is not clean the node is tainted "
-        "(--quarantine),\nand no more once it is clean again.");
+        "that kubelet has given to a pod is left alone. While one is not clean, the node is "
+        "tainted "
+        "(--quarantine);\nthe taint is removed once all are clean.");
     command->footer(
         "aliquot gate watch --end-orphans --quarantine gpu-1\n"
         "aliquot gate watch --once");
     const auto once = std::make_shared<bool>(false);
     add_driver_flags(*command, words->driver);
     add_gate_options(*command, *words);
-    command->add_flag("--once", *once, "Look once and exit, with code 1 if a GPU is not clean");
+    command->add_flag("--once", *once, "Check once and exit, with code 1 if a GPU is not clean");
     add_cluster_flags(*command, words->cluster);
     command->callback([words, once, &context] { watch_node(context, *words, *once); });
 }

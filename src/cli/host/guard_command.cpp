@@ -235,7 +235,7 @@ void add_guard_command(command_line::Command& program, Context& context) {
         "ADDRESS");
     command
         ->add_option("--region", words->region,
-                     "Read one region by itself: its directory, or its ledger", "DIR|FILE")
+                     "Read only this region: its directory, or its ledger", "DIR|FILE")
         ->excludes(agent);
     add_output(*command, words->format);
     command->footer(

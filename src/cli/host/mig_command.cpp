@@ -17,7 +17,7 @@ void add_node(command_line::Command* command, MigOptions& words) {
     add_driver_flags(*command, words.driver);
     command->add_option(
         "--pod-resources-socket", words.pod_resources,
-        "Kubelet's socket that tells which pods hold GPUs; none: ask nobody, claims neither",
+        "Kubelet's socket that tells which pods hold GPUs; none: do not check pods and claims",
         "FILE");
 }
 
@@ -155,7 +155,7 @@ void add_apply(command_line::Command& group, Context& context) {
     add_state(command, *words);
     command
         ->add_option("--timeout", words->limit_s,
-                     "Timeout of the whole change; a rollback has as long again", "SECONDS")
+                     "Timeout of the whole change; a rollback may take as long again", "SECONDS")
         ->range(1U, 3600U);
     command
         ->add_option("--wait", words->wait_s, "How long to wait for another apply to finish",

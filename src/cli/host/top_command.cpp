@@ -269,9 +269,9 @@ void add_options(command_line::Command& top, TopOptions& words) {
         ->one_of(texts(top::sort_names()));
     top.add_flag("--reverse", words.reverse, "Reverse the order");
     top.add_option("--filter", words.filter,
-                   "Words that must all be found; ns=, pod=, node=, gpu=, model=, command=, !not",
-                   "WORDS");
-    top.add_flag("--idle", words.idle, "Only those that hold a share without using it");
+                   "Terms that must all match; ns=, pod=, node=, gpu=, model=, command=, !not",
+                   "TERMS");
+    top.add_flag("--idle", words.idle, "Only pods that hold a share without using it");
     top.add_flag("--all", words.all, "Include use that belongs to no pod, so that the sums add up");
     top.add_option("--interval", words.interval_s, "Seconds between updates of the live view",
                    "SECONDS")

@@ -79,15 +79,16 @@ void tell(Context& context, const CostOptions& words) {
 void add_cost_command(command_line::Command& program, Context& context) {
     command_line::Command* command = program.add_subcommand(
         "cost",
-        "Show what GPUs have cost, and whom: by user, queue, job, pod, node, model; what was idle");
+        "Show what GPUs have cost by user, queue, job, pod, node or model, and what was idle");
     const auto words = std::make_shared<CostOptions>();
     std::vector<std::string> by;
     for (const std::string_view word : cost::by_words()) by.emplace_back(word);
     command->add_option("--by", words->by, "Group the costs by this", "WHAT (" + join(by) + ")")
         ->one_of(by);
     command->add_option("--since", words->since,
-                        "Since when: 12h, 7d, a day or a time of RFC 3339; default 7d", "TIME");
-    command->add_option("--until", words->until, "Until when; default now", "TIME");
+                        "Start of the report: 12h, 7d, a day or an RFC 3339 time; default 7d",
+                        "TIME");
+    command->add_option("--until", words->until, "End of the report; default now", "TIME");
     add_output(*command, words->output, {"table", "wide"}, {"csv", "focus"});
     command->add_option("--store", words->store,
                         "Read the store itself: a file of aliquot serve or of the controller, or "

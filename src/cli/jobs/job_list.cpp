@@ -219,7 +219,7 @@ void add_job_show(command_line::Command& job, Context& context) {
 
 void add_job_explain(command_line::Command& job, Context& context) {
     add_look(job, context, "explain", "/explain", "JobExplanation",
-             "Tell why a job waits: its position, when it may start, who has the GPUs");
+             "Explain why a job waits: its position, when it may start, who has the GPUs");
 }
 
 }  // namespace aliquot::cli

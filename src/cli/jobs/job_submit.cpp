@@ -113,8 +113,9 @@ void add_job_submit(command_line::Command& job, Context& context) {
         ->add_option("--after", options->words.after,
                      "Start only when this job has succeeded; may be given several times", "JOB")
         ->allow_extra_args(false);
-    command->add_option("--idempotency-key", options->key,
-                        "The same key twice is one job, for scripts that may be run again", "TEXT");
+    command->add_option(
+        "--idempotency-key", options->key,
+        "Submitting the same key again gives the same job, for scripts that are retried", "TEXT");
     command->add_flag("--dry-run", options->dry_run,
                       "Print the Kubernetes Job instead of submitting");
     add_output(*command, options->format);

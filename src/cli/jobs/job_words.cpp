@@ -98,7 +98,7 @@ void add_job_words(command_line::Command& command, JobWords& words) {
                        "On one machine: end it when its GPUs were idle for this long: 30m", "TIME");
     command.add_option("--retries", words.retries, "Further tries after a failure; default 3", "N")
         ->range(0, 100);
-    command.add_option("--array", words.array, "Run it N times, told apart by an index", "N")
+    command.add_option("--array", words.array, "Run it N times, each with its own index", "N")
         ->range(1U, 10'000U);
     command
         .add_option(
@@ -107,7 +107,7 @@ void add_job_words(command_line::Command& command, JobWords& words) {
         ->range(1U, 64U);
     command
         .add_option("--env", words.env,
-                    "Environment variable of the program; NAME alone takes its present value",
+                    "Environment variable of the program; NAME alone takes its current value",
                     "NAME[=VALUE]")
         ->allow_extra_args(false);
     command.add_option("--workdir", words.workdir, "Working directory of the program", "DIR");

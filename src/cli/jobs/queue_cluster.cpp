@@ -132,7 +132,7 @@ void add_queue_format(command_line::Command& command, QueueOptions& options) {
 void add_queue_apply(command_line::Command& queue, Context& context) {
     command_line::Command* command = queue.add_subcommand(
         "apply",
-        "Create or change queues of a cluster from one short file: Kueue's ClusterQueues, "
+        "Create or update queues of a cluster from one short file: Kueue's ClusterQueues, "
         "LocalQueues and ResourceFlavors");
     const auto options = std::make_shared<QueueOptions>();
     command->add_option("-f,--file", options->file, "The file; - is stdin", "FILE")->required();

@@ -307,11 +307,11 @@ void add_serve_command(command_line::Command& program, Context& context) {
         "Directory of the journal and of outputs; default /var/lib/aliquot/jobs, or "
         "~/.local/state/aliquot/jobs",
         "DIR");
-    command->add_option("--socket", words->socket,
-                        "Where to listen; default unix:/run/aliquot/jobs.sock, or below "
-                        "XDG_RUNTIME_DIR or ~/.local/state; a socket that systemd hands over goes "
-                        "before it",
-                        "unix:PATH");
+    command->add_option(
+        "--socket", words->socket,
+        "Where to listen; default unix:/run/aliquot/jobs.sock, or below "
+        "XDG_RUNTIME_DIR or ~/.local/state; a socket passed by systemd takes precedence",
+        "unix:PATH");
     command->add_option("--socket-mode", words->mode, "Who may connect, as a file mode", "MODE")
         ->capture_default_str();
     command->add_option("--socket-group", words->group, "Group of the socket", "NAME");

@@ -31,10 +31,8 @@ void add_cost_flags(command_line::Command& command, CostWords& words) {
         "beside the journal",
         "PLACE");
     command.add_option("--machine-type", words.type,
-                       "What the cloud calls this machine, as g5.xlarge; default: as it describes "
-                       "itself",
-                       "TYPE");
-    command.add_flag("--spot", words.spot, "This machine is paid at spot prices");
+                       "Instance type of this machine, as g5.xlarge; default: detected", "TYPE");
+    command.add_flag("--spot", words.spot, "This machine is billed at spot prices");
 }
 
 void tell_parents(const gpu::Inventory& inventory, std::vector<job_server::Device>& devices) {

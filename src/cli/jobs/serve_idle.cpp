@@ -27,28 +27,31 @@ Result<job_server::TimeMs> time_of(const char* flag, const std::string& word,
 void add_idle_flags(command_line::Command& command, IdleWords& words) {
     command
         .add_option("--idle-after", words.after,
-                    "Tell a job whose GPUs were idle for so long, as 30m; off: only those that say "
-                    "--idle-after themselves",
+                    "Warn a job whose GPUs were idle for this long, as 30m; off: only jobs "
+                    "submitted with --idle-after",
                     "TIME")
         ->capture_default_str();
     command
-        .add_option("--idle-below", words.below, "Use of a GPU that is idle, in percent", "PERCENT")
+        .add_option("--idle-below", words.below,
+                    "Utilization below which a GPU is idle, in percent", "PERCENT")
         ->range(1U, 100U)
         ->capture_default_str();
     command
-        .add_option("--idle-action", words.action,
-                    "What follows: tell, or end it when it is still idle --idle-grace later",
-                    "ACTION")
+        .add_option(
+            "--idle-action", words.action,
+            "What to do: tell (warn it), or end it when it is still idle --idle-grace later",
+            "ACTION")
         ->one_of({"tell", "end"})
         ->capture_default_str();
-    command.add_option("--idle-grace", words.grace, "Between telling a job and ending it", "TIME")
+    command
+        .add_option("--idle-grace", words.grace, "Time between warning a job and ending it", "TIME")
         ->capture_default_str();
     command
         .add_option("--idle-min-run", words.min_run,
-                    "What does not count of each try: programs load their data first", "TIME")
+                    "Start of each try that does not count, while programs load their data", "TIME")
         ->capture_default_str();
     command.add_option("--idle-most", words.most,
-                       "Longest --idle-after that a job may name for itself; default: any", "TIME");
+                       "Longest --idle-after that a job may request; default: any", "TIME");
 }
 
 Result<job_server::IdlePolicy> idle_policy(const IdleWords& words) {

@@ -65,7 +65,12 @@ public:
             const PoolName pool{slice.driver, slice.pool};
             nodes_.emplace(pool, node);
             if (slice.generation != newest[pool]) continue;
-            for (const claims::Device& device : slice.devices) add(node, slice.driver, device);
+            for (const auto& [set, amounts] : slice.counters) {
+                for (const auto& [name, amount] : amounts) {
+                    left_[{pool, set, name}] = amount.nanos();
+                }
+            }
+            for (const claims::Device& device : slice.devices) add(node, pool, device);
         }
     }
 
@@ -90,6 +95,7 @@ public:
     }
 
     ClaimDevices done() && {
+        see_what_fits();
         for (auto& [node, devices] : made_) {
             std::ranges::sort(
                 devices, {}, [](const ClaimDevice& one) { return std::tie(one.driver, one.name); });
@@ -99,7 +105,24 @@ public:
     }
 
 private:
-    void add(const std::string& node, const std::string& driver, const claims::Device& device) {
+    /// How kube-scheduler reads counters: a device that several claims share takes them once.
+    void see_what_fits() {
+        for (const Consumer& one : consumers_) {
+            if (at(one).held.empty()) continue;
+            for_each_counter(one, [](auto& left, auto amount) { left -= amount; });
+        }
+        for (const Consumer& one : consumers_) {
+            if (!at(one).held.empty()) continue;
+            for_each_counter(
+                one, [&](const auto& left, auto amount) { at(one).fits &= left >= amount; });
+        }
+    }
+
+    void add(const std::string& node, const PoolName& pool, const claims::Device& device) {
+        const std::string& driver = pool.first;
+        if (!device.consumes.empty()) {
+            consumers_.push_back({node, made_[node].size(), pool, &device.consumes});
+        }
         const bool tainted = std::ranges::any_of(device.taints, [](const k8s::Taint& taint) {
             return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
         });
@@ -131,8 +154,27 @@ private:
                                                 .held = {}});
     }
 
+    /// A device that takes from counters, by its place in the list of its node.
+    struct Consumer {
+        std::string node;
+        std::size_t place = 0;
+        PoolName pool;
+        const std::map<std::string, claims::Amounts>* uses = nullptr;  // of the slices
+    };
+    ClaimDevice& at(const Consumer& one) { return made_[one.node][one.place]; }
+    template <class Do>
+    void for_each_counter(const Consumer& one, Do act) {
+        for (const auto& [set, amounts] : *one.uses) {
+            for (const auto& [name, amount] : amounts) {
+                act(left_[{one.pool, set, name}], amount.nanos());
+            }
+        }
+    }
+
     std::map<PoolName, std::string> nodes_;
     ClaimDevices made_;
+    std::vector<Consumer> consumers_;
+    std::map<std::tuple<PoolName, std::string, std::string>, k8s::Quantity::Nanos> left_;
 };
 
 /// The objects of a kind of resource.k8s.io/v1; none where the cluster has no such kind.

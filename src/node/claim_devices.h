@@ -35,6 +35,7 @@ struct ClaimDevice {
     bool shared = false;               // several claims may have a part of it
     bool published = true;             // else only claims tell of it any more
     bool tainted = false;              // no claim gets it
+    bool fits = true;                  // else what claims hold leaves too little of its counters
     std::vector<ClaimShare> held;      // by name of the claim; what adminAccess sees is not held
     [[nodiscard]] bool usable() const { return published && !tainted; }
     /// False: a MIG device that is made once a claim gets it, one of many that exclude each other.

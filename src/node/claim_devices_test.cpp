@@ -76,6 +76,38 @@ TEST(ClaimDevices, AreThoseOfTheNewestGenerationWithWhoHasThem) {
     EXPECT_FALSE(elsewhere[0].usable()) << "nobody publishes it";
 }
 
+/// A GPU of two slices of memory, whole and as a MIG device at each.
+std::string cut_gpu() {
+    const auto device = [](const std::string& name, const std::string& type, unsigned slices) {
+        return R"({"name":")" + name + R"(","attributes":{"type":{"string":")" + type +
+               R"("}},"consumesCounters":[{"counterSet":"gpu-0","counters":{"memory-slices":)" +
+               R"({"value":")" + std::to_string(slices) + R"("}}}]})";
+    };
+    return device("gpu-0", "gpu", 2) + "," + device("half-0", "mig", 1) + "," +
+           device("half-1", "mig", 1);
+}
+
+TEST(ClaimDevices, DoNotFitWhereClaimsHoldTheirCounters) {
+    kube_client::StubApi api;
+    api.put(kSlices, {"", "counters"},
+            R"({"spec":{"driver":"gpu.aliquot.dev","pool":{"name":"gpu-1","generation":1,)"
+            R"("resourceSliceCount":2},"nodeName":"gpu-1","sharedCounters":[{"name":"gpu-0",)"
+            R"("counters":{"memory-slices":{"value":"2"}}}]}})");
+    api.put(kSlices, {"", "devices"}, slice("gpu.aliquot.dev", 1, cut_gpu()));
+    const auto fit = [&] {
+        std::string names;
+        const auto read = read_claim_devices(api, {});
+        if (!read) return read.failure().message;
+        for (const ClaimDevice& one : read->at("gpu-1")) names += one.fits ? one.name + " " : "";
+        return names;
+    };
+    EXPECT_EQ(fit(), "gpu-0 half-0 half-1 ");
+    api.put(kClaims, {"ai", "a"}, claim(result("gpu-1", "half-0", ""), ""));
+    EXPECT_EQ(fit(), "half-0 half-1 ") << "what is held fits, and the whole GPU does not beside it";
+    api.put(kClaims, {"ai", "a"}, claim(result("gpu-1", "gpu-0", ""), ""));
+    EXPECT_EQ(fit(), "gpu-0 ");
+}
+
 TEST(ClaimDevices, OfAClusterWithoutClaimsAreNone) {
     kube_client::StubApi api;
     api.before = [](const Request& request) -> std::optional<Outcome<Reply>> {

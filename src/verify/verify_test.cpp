@@ -246,6 +246,8 @@ TEST(Wanted, IsWhatANodeOffers) {
     EXPECT_EQ(wanted_of(node)[1].kinds, 2U) << "which limit counts is not known";
     node.claim_devices = {share("share-0", 15356), share("share-1", 15356)};
     EXPECT_EQ(wanted_of(node)[1].mechanism, grant::Mechanism::kTimeSlicing) << "no limits";
+    for (node::ClaimDevice& one : node.claim_devices) one.fits = false;
+    EXPECT_EQ(wanted_of(node).size(), 1U) << "a test pod would only wait";
 }
 
 TEST(Verify, SaysThatAShareDoesNotHold) {

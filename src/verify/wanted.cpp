@@ -75,7 +75,7 @@ std::vector<Wanted> wanted_of(const node::GpuNode& node) {
     }
     std::map<std::string, std::vector<const node::ClaimDevice*>> by_class;
     for (const node::ClaimDevice& device : node.claim_devices) {
-        if (device.usable()) by_class[class_of(device)].push_back(&device);
+        if (device.usable() && device.fits) by_class[class_of(device)].push_back(&device);
     }
     for (const auto& [name, devices] : by_class) all.push_back(of_class(name, devices));
     return all;

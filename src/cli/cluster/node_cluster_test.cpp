@@ -156,6 +156,20 @@ TEST(NodePicture, TellsWhatClaimsHoldOfANode) {
     EXPECT_EQ(told["pods"][1]["claims"][0]["takes"], "8Gi, 50 %");
 }
 
+TEST(NodePicture, CountsNoGpuOfWhichAClaimHasAMigDevice) {
+    node::GpuNode node;
+    node.claim_devices = {
+        {.driver = "gpu.aliquot.dev", .name = "gpu-0", .kind = "gpu", .fits = false},
+        {.driver = "gpu.aliquot.dev",
+         .name = "gpu-0-mig-3g-20gb-0",
+         .kind = "mig",
+         .held = {{.claim = "ai/a"}}},
+        {.driver = "gpu.aliquot.dev", .name = "gpu-0-mig-3g-20gb-4", .kind = "mig"}};
+    const ClaimCount count = count_claims(node).at("gpu.aliquot.dev");
+    EXPECT_EQ(count.held, 1U);
+    EXPECT_EQ(count.usable, 1U) << "neither the cut GPU nor what is still to be made";
+}
+
 TEST(NodePicture, SaysThatClaimsCannotBeRead) {
     ClaimServer server;
     server.api.before = [](const Request& request) -> std::optional<Outcome<Reply>> {

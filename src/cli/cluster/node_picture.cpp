@@ -42,9 +42,9 @@ Json to_json(const node::ClaimDevice& device) {
     for (const node::ClaimShare& share : device.held) {
         claims.push_back({{"claim", share.claim}, {"takes", share.takes}, {"pods", share.pods}});
     }
-    return {{"driver", device.driver},   {"device", device.name},      {"type", device.kind},
-            {"uuid", device.uuid},       {"model", device.model},      {"shared", device.shared},
-            {"usable", device.usable()}, {"claims", std::move(claims)}};
+    return {{"driver", device.driver},   {"device", device.name}, {"type", device.kind},
+            {"uuid", device.uuid},       {"model", device.model}, {"shared", device.shared},
+            {"usable", device.usable()}, {"fits", device.fits},   {"claims", std::move(claims)}};
 }
 
 Json to_json(const node::Holder& holder) {
@@ -161,7 +161,7 @@ std::map<std::string, ClaimCount> count_claims(const node::GpuNode& node) {
     for (const node::ClaimDevice& device : node.claim_devices) {
         ClaimCount& count = counts[device.driver];
         if (!device.is_there()) continue;
-        if (device.usable()) ++count.usable;
+        if (device.usable() && device.fits) ++count.usable;
         if (device.published && device.tainted) ++count.bad;
         if (!device.held.empty()) ++count.held;
         for (const node::ClaimShare& share : device.held) count.claims.insert(share.claim);

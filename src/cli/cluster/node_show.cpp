@@ -56,7 +56,9 @@ void print_resources(std::ostream& out, const NodePicture& picture, const node::
 
 std::string state_text(const node::ClaimDevice& device) {
     if (!device.published) return "not published any more";
-    return device.tainted ? "tainted" : device.shared ? "shared" : "";
+    if (device.tainted) return "tainted";
+    if (!device.fits) return "cut";
+    return device.shared ? "shared" : "";
 }
 
 /// A row for each claim of a device, or one for a device that nobody has.
@@ -67,7 +69,7 @@ void print_claim_devices(std::ostream& out, const node::GpuNode& node) {
     unsigned to_be_made = 0;
     for (const node::ClaimDevice& device : node.claim_devices) {
         if (!device.is_there()) {
-            ++to_be_made;
+            to_be_made += device.fits ? 1 : 0;
             continue;
         }
         const auto row = [&](const std::string& claim, const std::string& takes) {
@@ -81,8 +83,8 @@ void print_claim_devices(std::ostream& out, const node::GpuNode& node) {
     }
     print_rows(out, rows);
     if (to_be_made > 0) {
-        out << "MIG devices that would be made for a claim, as far as they fit: " << to_be_made
-            << '\n';
+        out << "MIG devices that would be made for a claim, as far as they fit beside each other: "
+            << to_be_made << '\n';
     }
 }
 

@@ -296,10 +296,27 @@ std::string Attempt::counters_refuse(const Candidate& candidate) const {
             if (held + amount.nanos() <= all->second.nanos()) continue;
             const auto left = Quantity::of(all->second.nanos() - held, all->second.format());
             return "counter " + set + "/" + name + ": the device takes " + amount.canonical() +
-                   ", " + left.canonical() + " of " + all->second.canonical() + " left";
+                   ", " + left.canonical() + " of " + all->second.canonical() + " left" +
+                   holders_text(*candidate.pool, set, name);
         }
     }
     return {};
+}
+
+/// " (held by claim ai/a, ai/b)": whose devices take of this counter.
+std::string Attempt::holders_text(const Pool& pool, const std::string& set,
+                                  const std::string& name) const {
+    std::set<std::string> claims;
+    for (const auto& [id, holders] : books_.holders) {
+        if (id.driver != pool.id.driver || id.pool != pool.id.pool) continue;
+        const auto device = pool.all_devices.find(id.device);
+        if (device == pool.all_devices.end()) continue;
+        const auto counters = device->second->consumes.find(set);
+        if (counters == device->second->consumes.end() || !counters->second.contains(name))
+            continue;
+        claims.insert(holders.begin(), holders.end());
+    }
+    return claims.empty() ? "" : " (held by claim " + join(claims) + ")";
 }
 
 void Attempt::count_counters(const Pool& pool, const Device& device, int sign) {

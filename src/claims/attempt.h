@@ -49,6 +49,8 @@ private:
     std::string selectors_refuse(const Wish& wish, const Candidate& candidate);
     std::string room_refuses(const Wish& wish, const Candidate& candidate, Amounts& consumed) const;
     std::string counters_refuse(const Candidate& candidate) const;
+    std::string holders_text(const Pool& pool, const std::string& set,
+                             const std::string& name) const;
     void count_counters(const Pool& pool, const Device& device, int sign);
     void refuse(Place place, const Wish& wish, DeviceId device, std::string reason);
     [[nodiscard]] std::string failure_text() const;

@@ -6,7 +6,7 @@
 namespace aliquot::lint {
 
 std::span<const Family> families() {
-    static constexpr std::array<Family, 35> kFamilies{{
+    static constexpr std::array<Family, 36> kFamilies{{
         {"device_plugin", check_device_plugin},
         {"wiring", check_wiring},
         {"operator", check_operator},
@@ -42,6 +42,7 @@ std::span<const Family> families() {
         {"docker_builds", check_docker_builds},
         {"python", check_python},
         {"selectors", check_selectors},
+        {"units", check_units},
     }};
     return kFamilies;
 }

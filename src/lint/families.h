@@ -76,5 +76,6 @@ void check_terraform(const File&, const Set&, const Facts*, Report&);      // TF
 void check_docker_builds(const File&, const Set&, const Facts*, Report&);  // DKF007, DKF008
 void check_python(const File&, const Set&, const Facts*, Report&);         // PY
 void check_selectors(const File&, const Set&, const Facts*, Report&);      // CEL
+void check_units(const File&, const Set&, const Facts*, Report&);          // SVC
 
 }  // namespace aliquot::lint

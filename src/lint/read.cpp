@@ -33,6 +33,8 @@ Language language_of_kind(FileKind kind, std::string_view text) {
             return Language::kToml;
         case FileKind::kPromql:
             return Language::kPromql;
+        case FileKind::kUnit:
+            return Language::kText;
         default:
             return syntax::sniff(text);
     }

@@ -86,6 +86,16 @@ TEST(ReadFile, ABrokenLineDoesNotHideItsDocument) {
     EXPECT_TRUE(file->objects.front().broken);
 }
 
+TEST(ReadFile, KnowsAServiceOfSystemdByItsNameOrItsHead) {
+    constexpr const char* kUnit = "[Unit]\nAfter=a.service\n[Service]\nExecStart=/usr/bin/x\n";
+    for (const char* const name : {"x.service", "<stdin>", "etc/unit.txt"}) {
+        const auto file = read_file(name, kUnit);
+        EXPECT_EQ(file->kind, FileKind::kUnit) << name;
+        ASSERT_THAT(file->blocks, SizeIs(1));
+        EXPECT_EQ(file->blocks.front().language, Language::kText);
+    }
+}
+
 TEST(ReadFile, TemplatesAreNoErrors) {
     const auto file = read_file(
         "templates/pod.yaml",

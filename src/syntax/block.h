@@ -42,6 +42,7 @@ enum class FileKind : std::uint8_t {
     kHcl,
     kToml,
     kPromql,
+    kUnit,   // of systemd, read as text: syntax/unit_file.h
     kOther,  // read as text
 };
 

@@ -6,6 +6,7 @@
 
 #include "syntax/prose_line.h"
 #include "syntax/shell_line.h"
+#include "syntax/unit_file.h"
 #include "syntax/words.h"
 #include "syntax/yaml_text.h"
 
@@ -277,7 +278,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
         std::string_view end;
         FileKind kind;
     };
-    constexpr std::array<Ending, 30> kEndings{
+    constexpr std::array<Ending, 31> kEndings{
         {{".yaml", FileKind::kYaml},         {".yml", FileKind::kYaml},
          {".tpl", FileKind::kYaml},          {".yaml.gotmpl", FileKind::kYaml},
          {".yaml.tmpl", FileKind::kYaml},    {".yaml.j2", FileKind::kYaml},
@@ -292,7 +293,8 @@ FileKind kind_of(std::string_view name, std::string_view text) {
          {".py", FileKind::kPython},         {".tf", FileKind::kHcl},
          {".hcl", FileKind::kHcl},           {".promql", FileKind::kPromql},
          {".asc", FileKind::kAsciidoc},      {".rest", FileKind::kRst},
-         {".ps1", FileKind::kShell},         {".toml", FileKind::kToml}}};
+         {".ps1", FileKind::kShell},         {".toml", FileKind::kToml},
+         {".service", FileKind::kUnit}}};
     for (const Ending& one : kEndings) {
         if (has_end(one.end)) return one.kind;
     }
@@ -301,6 +303,7 @@ FileKind kind_of(std::string_view name, std::string_view text) {
     if (!plain) return FileKind::kOther;
     if (is_whole_dockerfile(text)) return FileKind::kDockerfile;
     if (is_whole_yaml(text)) return FileKind::kYaml;
+    if (looks_like_unit(text)) return FileKind::kUnit;
     if (text.find("\n```") != std::string_view::npos || text.starts_with("```") ||
         text.starts_with("# ") || text.find("\n## ") != std::string_view::npos) {
         if (!text.starts_with("#!") && !begins_object(first_line(text))) return FileKind::kMarkdown;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <thread>
 
 #include "base/text.h"
 #include "base/time_text.h"
@@ -72,6 +73,9 @@ std::vector<Value> workloads_of(kube_client::Api& api, const std::string& space,
         list_of(api, workloads(), {.namespace_name = space, .label_selector = selector}, call);
     return all ? *std::move(all) : std::vector<Value>{};
 }
+
+/// The label by which Kueue says whose Workload it is.
+std::string label_of(const std::string& uid) { return "kueue.x-k8s.io/job-uid=" + uid; }
 
 void erase_member(Value& mapping, std::string_view key) {
     std::erase_if(mapping.entries, [&](const auto& entry) { return entry.first.scalar == key; });
@@ -165,7 +169,7 @@ Result<ClusterJobs::Whole> ClusterJobs::look(const std::string& name) {
     if (!pods) return pods.error();
     std::vector<const Value*> of_job;
     for (const Value& pod : *pods) of_job.push_back(&pod);
-    const auto all = workloads_of(api_, space_, "kueue.x-k8s.io/job-uid=" + object->uid, call_);
+    const auto all = workloads_of(api_, space_, label_of(object->uid), call_);
     const auto mine = std::find_if(all.begin(), all.end(), [&](const Value& workload) {
         return names_job(workload, object->uid);
     });
@@ -279,6 +283,27 @@ Result<Done> ClusterJobs::set_active(const Whole& job, bool active) {
     return Done{};
 }
 
+/// Kueue makes the Workload of a new Job within moments, and starts what it finds active: who stops one before waits for it.
+Result<Done> ClusterJobs::wait_for_workload(Whole& job) {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    constexpr auto kPause = std::chrono::milliseconds(50);
+    if (job.sight.queue.empty() || job.sight.workload) return Done{};
+    // Without Kueue, or the right to look at its Workloads, there is none to wait for.
+    const kube_client::ListOptions some{.namespace_name = job.sight.space,
+                                        .label_selector = label_of(job.sight.uid),
+                                        .metadata_only = true};
+    if (!api_.list(workloads(), some, call_)) return Done{};
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!job.sight.workload && std::chrono::steady_clock::now() < end &&
+           !call_.stop.stop_requested()) {
+        std::this_thread::sleep_for(kPause);
+        auto again = look(job.sight.name);
+        if (!again) return std::move(again).error();
+        job = *std::move(again);
+    }
+    return Done{};
+}
+
 /// Says on the Job that somebody wants it to stop, then stops it: whoever dies in between, the Job tells.
 Result<JobSight> ClusterJobs::mark(const std::string& name, const char* annotation,
                                    const char* state) {
@@ -294,6 +319,7 @@ Result<JobSight> ClusterJobs::mark(const std::string& name, const char* annotati
     auto done = patch_job(
         whole->sight,
         make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})}}));
+    if (done) done = wait_for_workload(*whole);
     if (done) done = set_active(*whole, false);
     if (!done) return std::move(done).error();
     return find(name);

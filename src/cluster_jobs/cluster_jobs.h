@@ -88,6 +88,7 @@ private:
     };
     Result<Whole> look(const std::string& name);
     Result<JobSight> mark(const std::string& name, const char* annotation, const char* state);
+    Result<Done> wait_for_workload(Whole& job);
     Result<Done> set_active(const Whole& job, bool active);
     Result<Done> patch_job(const JobSight& job, const document::Value& patch);
     Result<std::string> log_of(const JobSight& job, const PodSight& pod, std::uint64_t most);

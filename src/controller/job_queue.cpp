@@ -28,7 +28,7 @@ using std::chrono::seconds;
 
 constexpr char kJobManager[] = "aliquot-controller";
 constexpr seconds kBetweenForecasts{2};
-constexpr std::size_t kMostEstimates = 500;  // written in one look
+constexpr milliseconds kEstimatesTime{250};  // of one look: checks wait meanwhile
 constexpr std::uint32_t kMostGpusOfNode = 1'024;
 
 std::string annotation(const Value& object, std::string_view name) {
@@ -213,9 +213,11 @@ void JobWork::write_foreseen(const Value& workload, const Foreseen& foreseen,
     if (!object) return;
     const std::string text = eta_text(foreseen);
     const auto told = told_.find(uid);
-    if (told != told_.end() &&
-        (told->second.text == text || now - told->second.at < options_.eta_every))
+    if (told != told_.end() && told->second.text == text) {
+        told->second.at = now;
         return;
+    }
+    if (told != told_.end() && now - told->second.at < options_.eta_every) return;
     const bool fresh = told == told_.end();
     told_[uid] = {text, now};
     // After a start of ours it may stand there already.
@@ -223,6 +225,30 @@ void JobWork::write_foreseen(const Value& workload, const Foreseen& foreseen,
     if (fresh && there && annotation(*there, cluster_jobs::kEtaAnnotation) == text) return;
     patch_job(key, object->uid,
               annotations_patch(cluster_jobs::kEtaAnnotation, document::make_string(text)), stop);
+}
+
+/// As many as the time allows: who was never told first, then who was told longest ago, and of these who is next. Each is a
+/// write of a Job, which Kueue's webhooks look at too.
+void JobWork::write_estimates(const std::map<std::string, Value>& workloads,
+                              const std::stop_token& stop) {
+    struct Due {
+        Steady::time_point told;
+        const Foreseen* foreseen;
+    };
+    std::vector<Due> all;
+    for (const auto& [uid, one] : latest_) {
+        const auto told = told_.find(uid);
+        all.push_back({told == told_.end() ? Steady::time_point() : told->second.at, &one});
+    }
+    std::sort(all.begin(), all.end(), [](const Due& a, const Due& b) {
+        return std::tie(a.told, a.foreseen->position, a.foreseen->uid) <
+               std::tie(b.told, b.foreseen->position, b.foreseen->uid);
+    });
+    const auto end = Steady::now() + kEstimatesTime;
+    for (const Due& one : all) {
+        if (stop.stop_requested() || Steady::now() > end) return;
+        write_foreseen(workloads.at(one.foreseen->uid), *one.foreseen, stop);
+    }
 }
 
 void JobWork::foresee(const std::stop_token& stop) {
@@ -267,17 +293,16 @@ void JobWork::foresee(const std::stop_token& stop) {
     });
     const auto now = std::chrono::duration_cast<milliseconds>(world_.now().time_since_epoch());
     latest_.clear();
-    std::size_t written = 0;
     for (Foreseen& one : foresight_.look(tasks, ended, now.count())) {
         if (stop.stop_requested()) return;
         const Value& workload = of_uid.at(one.uid);
         const kube_client::ObjectKey job{text_at(workload, {"metadata", "namespace"}),
                                          job_of(workload)};
         if (one.is_let_go && !job.name.empty()) open_gate(job, cluster_jobs::kPlannerGate, stop);
-        if (written++ < kMostEstimates) write_foreseen(workload, one, stop);
         latest_[one.uid] = std::move(one);
     }
     std::erase_if(told_, [&](const auto& one) { return !of_uid.contains(one.first); });
+    write_estimates(of_uid, stop);
     // A large queue takes long to look at: nine tenths of the time are for admission checks.
     foreseen_at_ = begin + 9 * (Steady::now() - begin);
 }

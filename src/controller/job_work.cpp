@@ -120,6 +120,17 @@ void JobWork::keep_checks(const std::stop_token& stop) {
     }
 }
 
+/// Its pods run or have run: the books know of them by themselves.
+bool JobWork::has_come_true(const Promise& promise) const {
+    if (promise.job.name.empty()) return false;
+    const auto job = jobs_.store().find(promise.job);
+    if (!job) return false;
+    std::int64_t there = 0;
+    for (const char* const which : {"/status/ready", "/status/succeeded", "/status/failed"})
+        there += kube_client::integer_at(job->json, which).value_or(0);
+    return there >= static_cast<std::int64_t>(promise.pods.size());
+}
+
 /// Nothing: not yet.
 std::optional<CheckAnswer> JobWork::answer_of(const Value& workload, Steady::time_point now) {
     const std::string uid = document::text_at(workload, {"metadata", "uid"});
@@ -154,8 +165,18 @@ std::optional<CheckAnswer> JobWork::answer_of(const Value& workload, Steady::tim
                                    "no agent serves what it asks for: its place was not "
                                    "looked for"};
         case Kind::kPlaced:
-            if (!answer.beside_promised && !late) return std::nullopt;
-            promised_[uid] = {.pods = pods, .until = now + kPromised};
+            if (!answer.beside_promised) {
+                if (!late) return std::nullopt;
+                return CheckAnswer{.state = CheckAnswer::State::kRetry,
+                                   .message =
+                                       "the room that there is goes to jobs which were "
+                                       "admitted just before",
+                                   .again_after = kShortestRetry};
+            }
+            promised_[uid] = {
+                .pods = pods,
+                .until = now + kPromised,
+                .job = {document::text_at(workload, {"metadata", "namespace"}), job_of(workload)}};
             return CheckAnswer{.message = "there is room on " + join(answer.nodes, ", ")};
         case Kind::kWaits:
         case Kind::kNever:
@@ -177,13 +198,16 @@ std::optional<CheckAnswer> JobWork::answer_of(const Value& workload, Steady::tim
 
 void JobWork::answer_checks(const std::stop_token& stop) {
     const auto now = Steady::now();
-    std::erase_if(promised_, [&](const auto& one) { return one.second.until < now; });
+    std::erase_if(promised_, [&](const auto& one) {
+        return one.second.until < now || has_come_true(one.second);
+    });
     std::map<std::string, Steady::time_point> still;
     // In the order of creation: who came first is asked about first.
     auto all = kueue_->workloads.store().all();
     std::vector<std::pair<std::string, Value>> waiting;
     for (const auto& object : all) {
-        if (!object->json.contains("\"Pending\"")) continue;  // most of them
+        // Most of them: "Pending" alone is also why one has no quota yet.
+        if (!object->json.contains("\"state\":\"Pending\"")) continue;
         auto value = document::parse_json(object->json);
         if (!value || cluster_jobs::checks_to_answer(*value, our_checks_).empty()) continue;
         std::string created = document::text_at(*value, {"metadata", "creationTimestamp"});
@@ -232,8 +256,8 @@ void JobWork::run(const std::stop_token& stop) {
             if (has_kueue(stop) && kueue_->is_synced()) {
                 follow_kueue();
                 keep_checks(stop);
-                foresee(stop);
                 answer_checks(stop);
+                foresee(stop);
                 more = !asked_.empty();
             }
         }

@@ -54,6 +54,7 @@ private:
     struct Promise {
         std::vector<scheduling::GpuPod> pods;
         Steady::time_point until;
+        kube_client::ObjectKey job;  // whose pods they will be; without a name: of something else
     };
     struct Told {
         std::string text;
@@ -65,11 +66,14 @@ private:
     void follow_kueue();
     void keep_checks(const std::stop_token& stop);
     void answer_checks(const std::stop_token& stop);
+    [[nodiscard]] bool has_come_true(const Promise& promise) const;
     [[nodiscard]] std::optional<cluster_jobs::CheckAnswer> answer_of(
         const document::Value& workload, Steady::time_point now);
     void start_after(const std::stop_token& stop);
     void remove_cancelled(const std::stop_token& stop);
     void foresee(const std::stop_token& stop);
+    void write_estimates(const std::map<std::string, document::Value>& workloads,
+                         const std::stop_token& stop);
     void write_foreseen(const document::Value& workload, const cluster_jobs::Foreseen& foreseen,
                         const std::stop_token& stop);
     [[nodiscard]] std::string cluster_queue_of(const document::Value& workload) const;

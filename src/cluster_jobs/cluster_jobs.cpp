@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
+#include "cluster_jobs/workload.h"
 #include "document/build.h"
 #include "document/json.h"
 #include "document/path.h"
@@ -72,6 +73,12 @@ std::vector<Value> workloads_of(kube_client::Api& api, const std::string& space,
     auto all =
         list_of(api, workloads(), {.namespace_name = space, .label_selector = selector}, call);
     return all ? *std::move(all) : std::vector<Value>{};
+}
+
+Value annotation_patch(const char* name, Value value) {
+    Value annotations = make_mapping();
+    document::append(annotations, name, std::move(value));
+    return make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})}});
 }
 
 /// The label by which Kueue says whose Workload it is.
@@ -274,33 +281,50 @@ Result<Done> ClusterJobs::set_active(const Whole& job, bool active) {
         return patch_job(job.sight,
                          make_mapping({{"spec", make_mapping({{"suspend", suspended}})}}));
     }
-    const Value patch = make_mapping({{"spec", make_mapping({{"active", active}})}});
     const auto done = api_.patch(workloads(), {job.sight.space, job.sight.workload->name},
-                                 document::to_json_line(patch),
+                                 document::to_json_line(stop_patch(!active)),
                                  {.kind = kube_client::PatchKind::kMerge,
                                   .write = {.field_manager = kFieldManager, .call = call_}});
-    if (!done) return done.error();
-    return Done{};
+    if (done) return Done{};
+    if (!done.failure().is(kube_client::Reason::kForbidden)) return done.error();
+    // Kueue's roles for users do not let them change Workloads: aliquot-controller --jobs does as the Job says.
+    constexpr auto kPatience = std::chrono::seconds(10);
+    const bool followed = comes_true(job.sight, kPatience, [&](const JobSight& sight) {
+        return !sight.workload || sight.workload->active == active;
+    });
+    if (followed) return Done{};
+    return done.error().during(
+        "neither may you change Workload " + job.sight.workload->name +
+        " of Kueue, nor does aliquot-controller --jobs, which would do it for you");
+}
+
+bool ClusterJobs::comes_true(const JobSight& job, std::chrono::seconds patience,
+                             const std::function<bool(const JobSight&)>& holds) {
+    constexpr auto kPause = std::chrono::milliseconds(50);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < end && !call_.stop.stop_requested()) {
+        const auto again = look(job.name);
+        if (!again || again->sight.uid != job.uid) return false;
+        if (holds(again->sight)) return true;
+        std::this_thread::sleep_for(kPause);
+    }
+    return false;
 }
 
 /// Kueue makes the Workload of a new Job within moments, and starts what it finds active: who stops one before waits for it.
 Result<Done> ClusterJobs::wait_for_workload(Whole& job) {
     constexpr auto kPatience = std::chrono::seconds(5);
-    constexpr auto kPause = std::chrono::milliseconds(50);
     if (job.sight.queue.empty() || job.sight.workload) return Done{};
     // Without Kueue, or the right to look at its Workloads, there is none to wait for.
     const kube_client::ListOptions some{.namespace_name = job.sight.space,
                                         .label_selector = label_of(job.sight.uid),
                                         .metadata_only = true};
     if (!api_.list(workloads(), some, call_)) return Done{};
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!job.sight.workload && std::chrono::steady_clock::now() < end &&
-           !call_.stop.stop_requested()) {
-        std::this_thread::sleep_for(kPause);
-        auto again = look(job.sight.name);
-        if (!again) return std::move(again).error();
-        job = *std::move(again);
-    }
+    (void)comes_true(job.sight, kPatience,
+                     [](const JobSight& sight) { return sight.workload.has_value(); });
+    auto again = look(job.sight.name);
+    if (!again) return std::move(again).error();
+    job = *std::move(again);
     return Done{};
 }
 
@@ -314,14 +338,16 @@ Result<JobSight> ClusterJobs::mark(const std::string& name, const char* annotati
                                                std::string(jobs::word(whole->sight.state)) +
                                                "; only one that waits or runs can be " + state};
     }
-    Value annotations = make_mapping();
-    document::append(annotations, annotation, now_text());
-    auto done = patch_job(
-        whole->sight,
-        make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})}}));
-    if (done) done = wait_for_workload(*whole);
-    if (done) done = set_active(*whole, false);
+    auto done =
+        patch_job(whole->sight, annotation_patch(annotation, document::make_string(now_text())));
     if (!done) return std::move(done).error();
+    done = wait_for_workload(*whole);
+    if (done) done = set_active(*whole, false);
+    if (!done) {
+        // It goes on: nothing may say otherwise.
+        (void)patch_job(whole->sight, annotation_patch(annotation, Value{}));
+        return std::move(done).error();
+    }
     return find(name);
 }
 
@@ -341,11 +367,7 @@ Result<JobSight> ClusterJobs::resume(const std::string& name) {
                                                std::string(jobs::word(whole->sight.state)) +
                                                "; only one that is suspended can be resumed"};
     }
-    Value annotations = make_mapping();
-    document::append(annotations, kSuspendedAnnotation, Value{});
-    auto done = patch_job(
-        whole->sight,
-        make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})}}));
+    auto done = patch_job(whole->sight, annotation_patch(kSuspendedAnnotation, Value{}));
     if (done) done = set_active(*whole, true);
     if (!done) return std::move(done).error();
     return find(name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -90,6 +91,8 @@ private:
     Result<JobSight> mark(const std::string& name, const char* annotation, const char* state);
     Result<Done> wait_for_workload(Whole& job);
     Result<Done> set_active(const Whole& job, bool active);
+    bool comes_true(const JobSight& job, std::chrono::seconds patience,
+                    const std::function<bool(const JobSight&)>& holds);
     Result<Done> patch_job(const JobSight& job, const document::Value& patch);
     Result<std::string> log_of(const JobSight& job, const PodSight& pod, std::uint64_t most);
     Result<Done> wait_gone(const JobSight& job);

@@ -21,6 +21,8 @@ inline constexpr char kAttemptAnnotation[] = "aliquot.dev/attempt";  // tries by
 inline constexpr char kSuspendedAnnotation[] =
     "aliquot.dev/suspended";  // when somebody asked for it
 inline constexpr char kCancelledAnnotation[] = "aliquot.dev/cancelled";
+/// Of a Workload: "true" while it is inactive because its Job says one of the two.
+inline constexpr char kStoppedAnnotation[] = "aliquot.dev/stopped";
 inline constexpr char kAfterAnnotation[] =
     "aliquot.dev/after";  // names of Jobs that must succeed first
 /// What the planner foresees: {"position":3,"p50":"...","p90":"...","why":"..."}.

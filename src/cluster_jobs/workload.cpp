@@ -199,6 +199,14 @@ std::optional<Value> active_patch(const Value& check, std::chrono::system_clock:
          {"status", make_mapping({{"conditions", std::vector<Value>{active}}})}});
 }
 
+Value stop_patch(bool stopped) {
+    Value annotations = make_mapping();
+    document::append(annotations, kStoppedAnnotation,
+                     stopped ? document::make_string("true") : Value{});
+    return make_mapping({{"metadata", make_mapping({{"annotations", std::move(annotations)}})},
+                         {"spec", make_mapping({{"active", !stopped}})}});
+}
+
 QueueOffer offer_of(const Value& cluster_queue) {
     QueueOffer made{.name = text_at(cluster_queue, {"metadata", "name"}),
                     .cohort = text_at(cluster_queue, {"spec", "cohortName"})};

@@ -44,6 +44,9 @@ document::Value check_patch(const document::Value& workload, const std::string& 
 std::optional<document::Value> active_patch(const document::Value& check,
                                             std::chrono::system_clock::time_point now);
 
+/// As a merge patch of a Workload: stopped by what its Job says, or going on.
+document::Value stop_patch(bool stopped);
+
 /// GPUs that a ClusterQueue may use, all flavours together.
 QueueOffer offer_of(const document::Value& cluster_queue);
 

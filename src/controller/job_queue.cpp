@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gates, estimates, Jobs that come after others, and cancelled ones.
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "base/number.h"
@@ -28,6 +29,7 @@ using std::chrono::seconds;
 
 constexpr char kJobManager[] = "aliquot-controller";
 constexpr seconds kBetweenForecasts{2};
+constexpr seconds kBetweenWishes{1};
 constexpr milliseconds kEstimatesTime{250};  // of one look: checks wait meanwhile
 constexpr std::uint32_t kMostGpusOfNode = 1'024;
 
@@ -184,6 +186,54 @@ void JobWork::remove_cancelled(const std::stop_token& stop) {
             {.uid = object->uid, .resource_version = object->resource_version, .call = *call});
         if (!gone && !gone.failure().is(kube_client::Reason::kNotFound)) ++failures_;
     }
+}
+
+/// Few users may change Kueue's Workloads: those of Jobs that say that they are stopped are made inactive for them, and
+/// active again when they no longer say so. True: look again soon.
+bool JobWork::follow_wishes(const std::stop_token& stop) {
+    const auto now = Steady::now();
+    if (now - wishes_at_ < kBetweenWishes) return true;
+    wishes_at_ = now;
+    std::set<std::string> stopped;  // uids of Jobs
+    for (const auto& object : jobs_.store().all()) {
+        const bool may_be = object->json.contains(cluster_jobs::kCancelledAnnotation) ||
+                            object->json.contains(cluster_jobs::kSuspendedAnnotation);
+        const auto job = may_be ? document::parse_json(object->json)
+                                : Result<Value>(Error{ErrorCode::kNotFound, ""});
+        if (!job || has_condition(*job, "Complete") || has_condition(*job, "Failed")) continue;
+        if (!annotation(*job, cluster_jobs::kCancelledAnnotation).empty() ||
+            !annotation(*job, cluster_jobs::kSuspendedAnnotation).empty())
+            stopped.insert(object->uid);
+    }
+    // The Job may be told of later than the Workload: who is to go on is looked at twice.
+    std::set<std::string> go_on;
+    for (const auto& object : kueue_->workloads.store().all()) {
+        const bool is_active = !object->json.contains(R"("active":false)");
+        const bool by_us = object->json.contains(cluster_jobs::kStoppedAnnotation);
+        if (is_active ? stopped.empty() : !by_us) continue;
+        const auto whose =
+            kube_client::string_at(object->json, "/metadata/labels/kueue.x-k8s.io~1job-uid");
+        const bool wants_stop = whose && stopped.contains(*whose);
+        const bool is_inactive = !kube_client::bool_at(object->json, "/spec/active").value_or(true);
+        if (stop.stop_requested() || !whose || wants_stop == is_inactive) continue;
+        const auto call = world_.elector.call(stop);
+        if (!call) return false;
+        if (!wants_stop && !go_on_.contains(object->uid)) {
+            go_on.insert(object->uid);
+            continue;
+        }
+        const auto done =
+            world_.api.patch(cluster_jobs::workloads(), object->key(),
+                             document::to_json_line(cluster_jobs::stop_patch(wants_stop)),
+                             {.kind = kube_client::PatchKind::kMerge,
+                              .write = {.field_manager = kJobManager, .call = *call}});
+        if (!done) ++failures_;
+        log::info(wants_stop ? "jobs.stopped" : "jobs.goes_on",
+                  {{"workload", kube_client::to_text(object->key())},
+                   {"failure", done ? std::string() : done.failure().message}});
+    }
+    go_on_ = std::move(go_on);
+    return !go_on_.empty();
 }
 
 std::string JobWork::cluster_queue_of(const Value& workload) const {

@@ -256,9 +256,10 @@ void JobWork::run(const std::stop_token& stop) {
             if (has_kueue(stop) && kueue_->is_synced()) {
                 follow_kueue();
                 keep_checks(stop);
+                more = follow_wishes(stop);
                 answer_checks(stop);
                 foresee(stop);
-                more = !asked_.empty();
+                more = more || !asked_.empty();
             }
         }
         std::unique_lock lock(mutex_);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -32,7 +33,7 @@ struct JobOptions {
 /// The role `jobs`: GPU jobs of the cluster, beside Kueue where it is there. Answers the admission checks of
 /// controller aliquot.dev/placement by the placement's books, opens the gates aliquot.dev/planner and aliquot.dev/jobs,
 /// writes when jobs will start (annotation aliquot.dev/eta), lets a Job start after those it comes after, removes
-/// cancelled ones. Every replica follows; only the leader writes. A thread of its own from start() to stop().
+/// cancelled ones, stops those that say so. Every replica follows; only the leader writes. A thread of its own from start() to stop().
 class JobWork {
 public:
     /// Answers a question about places; nullptr: nobody keeps books (the role placement is off).
@@ -71,6 +72,7 @@ private:
         const document::Value& workload, Steady::time_point now);
     void start_after(const std::stop_token& stop);
     void remove_cancelled(const std::stop_token& stop);
+    bool follow_wishes(const std::stop_token& stop);
     void foresee(const std::stop_token& stop);
     void write_estimates(const std::map<std::string, document::Value>& workloads,
                          const std::stop_token& stop);
@@ -103,6 +105,8 @@ private:
     cluster_jobs::Foresight foresight_;
     Steady::time_point looked_for_kueue_;
     Steady::time_point foreseen_at_;
+    Steady::time_point wishes_at_;
+    std::set<std::string> go_on_;  // uids of Workloads that were to go on when they were looked at
 
     std::atomic<std::uint64_t> ready_{0};
     std::atomic<std::uint64_t> retries_{0};

@@ -93,6 +93,43 @@ TEST_P(JobsKueueContract, AJobThatIsCancelledBeforeKueueSawItIsNotStarted) {
     EXPECT_EQ(kube_client::bool_at(workload->json, "/spec/active"), false);
 }
 
+TEST_P(JobsKueueContract, AUserWhoMayNotChangeWorkloadsStopsAndResumesAJobByTheController) {
+    install_kueue();
+    RefusingApi refusing(api());
+    refusing.refuses = [](const kube_client::Request& one) {
+        return one.method == "PATCH" && one.path.contains("/workloads/");
+    };
+    ClusterJobs jobs(refusing, space_);
+    auto asked = request("mine");
+    asked.queue = "vision";
+    ASSERT_TRUE(jobs.submit(asked, ""));
+    take_into_queue("mine", 1);
+    const auto is_active = [&] {
+        const auto workload = api().get(cluster_jobs::workloads(), key("job-mine"));
+        return workload && kube_client::bool_at(workload->json, "/spec/active").value_or(true);
+    };
+    // Nobody does it: it is refused, and nothing says that it is stopped.
+    const auto refused = jobs.suspend("mine");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kPermission);
+    EXPECT_THAT(refused.error().message, HasSubstr("aliquot-controller --jobs"));
+    EXPECT_EQ(jobs.find("mine")->state, State::kQueued);
+    const auto controller = start_jobs();
+    const auto suspended = jobs.suspend("mine");
+    ASSERT_TRUE(suspended) << suspended.error().message << controller->said();
+    EXPECT_EQ(suspended->state, State::kSuspended);
+    EXPECT_FALSE(is_active());
+    const auto resumed = jobs.resume("mine");
+    ASSERT_TRUE(resumed) << resumed.error().message << controller->said();
+    EXPECT_TRUE(is_active());
+    EXPECT_EQ(resumed->state, State::kQueued);
+    // What Kueue or an administrator made inactive stays so.
+    ASSERT_TRUE(
+        api().patch(cluster_jobs::workloads(), key("job-mine"), R"({"spec":{"active":false}})"));
+    std::this_thread::sleep_for(4s);
+    EXPECT_FALSE(is_active()) << controller->said();
+}
+
 TEST_P(JobsKueueContract, ACheckIsAnsweredWithYesWhereNobodyKeepsBooks) {
     install_kueue();
     apply_queues(queues());

@@ -11,6 +11,7 @@
 #include "document/json.h"
 #include "document/path.h"
 #include "tests/contract/placement_world.h"
+#include "tests/contract/refusing_api.h"
 
 /// GPU jobs of a cluster beside a queue that is played here as Kueue plays it: Workloads with quota, admission checks, gates.
 namespace aliquot::contract {

@@ -23,7 +23,7 @@ inline constexpr std::uint64_t kWantsMagic = 0x54'4e'41'57'51'4c'41'00;  // "\0A
 inline constexpr std::uint64_t kTurnsMagic = 0x4e'52'55'54'51'4c'41'00;  // "\0ALQTURN"
 
 /// What a container says of one device, by place in TurnsPage::devices.
-struct alignas(64) Wish {
+struct alignas(64) Demand {
     /// 0: nobody waits for the turn; else another number every few milliseconds, by whoever waits.
     std::atomic<std::uint32_t> asked;
     /// Counts up with each rest and each end of one. Odd: the container has nothing to do now.
@@ -41,7 +41,7 @@ struct WantsPage {
     std::uint32_t size;  // sizeof(WantsPage)
     /// Counts what the arbiter should look at. A futex, on which the arbiter sleeps.
     alignas(64) std::atomic<std::uint32_t> changes;
-    alignas(64) Wish devices[kRegionDevices];
+    alignas(64) Demand devices[kRegionDevices];
 };
 static_assert(sizeof(WantsPage) <= 4096);
 

@@ -54,7 +54,7 @@ struct Pages {
     abi::TurnsPage* turns = nullptr;
     unsigned tenant = 0;
 
-    [[nodiscard]] abi::Wish& wish() const { return wants->devices[0]; }
+    [[nodiscard]] abi::Demand& demand() const { return wants->devices[0]; }
     [[nodiscard]] std::atomic<std::uint32_t>& word() const { return turns->devices[0].word; }
 };
 
@@ -109,12 +109,12 @@ private:
     std::uint64_t look() {
         const std::uint64_t at = now();
         for (const Pages& one : containers_) {
-            const abi::Wish& wish = one.wish();
+            const abi::Demand& demand = one.demand();
             arbiter_.see(one.tenant,
-                         {.asked = wish.asked.load(),
-                          .rests = wish.rests.load(),
-                          .done = wish.done.load(),
-                          .busy_until_ns = wish.busy_until_ns.load()},
+                         {.asked = demand.asked.load(),
+                          .rests = demand.rests.load(),
+                          .done = demand.done.load(),
+                          .busy_until_ns = demand.busy_until_ns.load()},
                          at);
         }
         arbiter_.set_wake_time(wake_time_.usual_ns());
@@ -160,7 +160,7 @@ public:
                 }
                 take(over);
                 ends_ns_ = std::max(ends_ns_, now()) + ns(load.kernel_us);
-                pages_.wish().busy_until_ns.store(ends_ns_);
+                pages_.demand().busy_until_ns.store(ends_ns_);
                 gpu_.launch(stream, false, ns(load.kernel_us), 1, false);
                 done_ns += ns(load.kernel_us);
             }
@@ -179,16 +179,17 @@ private:
         return pages_.word().load() >> abi::kTurnGrantShift;
     }
     [[nodiscard]] bool is_mine() const {
-        return (pages_.word().load() & abi::kTurnMine) != 0 && grant() != pages_.wish().done.load();
+        return (pages_.word().load() & abi::kTurnMine) != 0 &&
+               grant() != pages_.demand().done.load();
     }
     /// It is to be given back, or was taken away.
     [[nodiscard]] bool is_over_or_gone() const {
         const std::uint32_t word = pages_.word().load();
-        return grant() != pages_.wish().done.load() &&
+        return grant() != pages_.demand().done.load() &&
                ((word & abi::kTurnOver) != 0 || (word & abi::kTurnMine) == 0);
     }
     void give_back() const {
-        pages_.wish().done.store(grant());
+        pages_.demand().done.store(grant());
         poke();
     }
     void poke() const {
@@ -196,17 +197,17 @@ private:
         kernel::wake(pages_.wants->changes, 1, true);
     }
     void take(const bool& over) {
-        if (pages_.wish().rests.load() % 2 != 0) pages_.wish().rests.fetch_add(1);
+        if (pages_.demand().rests.load() % 2 != 0) pages_.demand().rests.fetch_add(1);
         for (bool first = true; !is_mine() && !over; first = false) {
             const std::uint32_t seen = pages_.word().load();
-            pages_.wish().asked.store(++asked_);
+            pages_.demand().asked.store(++asked_);
             if (first) poke();
             kernel::wait(pages_.word(), seen, 2'000'000, true);
         }
     }
     void rest() const {
-        if (pages_.wish().rests.load() % 2 != 0) return;
-        pages_.wish().rests.fetch_add(1);
+        if (pages_.demand().rests.load() % 2 != 0) return;
+        pages_.demand().rests.fetch_add(1);
         if ((pages_.word().load() & (abi::kTurnEager | abi::kTurnOver)) != 0) poke();
     }
 

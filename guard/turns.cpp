@@ -13,7 +13,7 @@
 namespace aliquot::guard {
 namespace {
 
-/// A wish is renewed so often.
+/// A demand is renewed so often.
 constexpr std::uint64_t kLook = 2'000'000;
 /// An arbiter whose heartbeat stands still for so long is gone.
 constexpr std::uint64_t kSilence = 1'000'000'000;
@@ -122,7 +122,7 @@ const std::atomic<std::uint32_t>& Turns::word() const {
     return turns_page().devices[place_.load(std::memory_order_relaxed)].word;
 }
 
-abi::Wish& Turns::wish() const {
+abi::Demand& Turns::demand() const {
     return wants_page().devices[place_.load(std::memory_order_relaxed)];
 }
 
@@ -130,7 +130,7 @@ std::uint32_t Turns::value() const { return word().load(std::memory_order_acquir
 
 bool Turns::is_mine(std::uint32_t word) const {
     return (word & abi::kTurnMine) != 0 &&
-           (word >> abi::kTurnGrantShift) != wish().done.load(std::memory_order_relaxed);
+           (word >> abi::kTurnGrantShift) != demand().done.load(std::memory_order_relaxed);
 }
 
 bool Turns::has_others() const { return (value() & abi::kTurnOthers) != 0; }
@@ -144,7 +144,7 @@ bool Turns::is_over() const {
 bool Turns::is_late() const {
     const std::uint32_t word = value();
     return (word & abi::kTurnMine) == 0 &&
-           (word >> abi::kTurnGrantShift) != wish().done.load(std::memory_order_relaxed);
+           (word >> abi::kTurnGrantShift) != demand().done.load(std::memory_order_relaxed);
 }
 
 bool Turns::take(std::uint64_t longest_ns) {
@@ -155,40 +155,41 @@ bool Turns::take(std::uint64_t longest_ns) {
         const std::uint32_t seen = value();
         mine = is_mine(seen);
         if (mine || now - began > longest_ns || !hears_arbiter(now)) break;
-        wish().asked.store(static_cast<std::uint32_t>(now >> 10U) | 1U, std::memory_order_release);
+        demand().asked.store(static_cast<std::uint32_t>(now >> 10U) | 1U,
+                             std::memory_order_release);
         if (now == began) poke();
         // It is only read, which the kernel needs no more for.
         kernel::wait(const_cast<std::atomic<std::uint32_t>&>(word()), seen, kLook, true);
         now = kernel::now_ns();
     }
     // Others of this container that wait say so again.
-    if (!mine) wish().asked.store(0, std::memory_order_release);
+    if (!mine) demand().asked.store(0, std::memory_order_release);
     return mine;
 }
 
 void Turns::pass_on() {
     const std::uint32_t word = value();
-    wish().done.store(word >> abi::kTurnGrantShift, std::memory_order_release);
+    demand().done.store(word >> abi::kTurnGrantShift, std::memory_order_release);
     if ((word & abi::kTurnMine) != 0) poke();
 }
 
 void Turns::rest() {
     const std::uint32_t word = value();
-    std::uint32_t rests = wish().rests.load(std::memory_order_relaxed);
+    std::uint32_t rests = demand().rests.load(std::memory_order_relaxed);
     if (rests % 2 != 0 || !is_mine(word) ||
-        !wish().rests.compare_exchange_strong(rests, rests + 1, std::memory_order_release))
+        !demand().rests.compare_exchange_strong(rests, rests + 1, std::memory_order_release))
         return;
     // Else it is seen at the next look.
     if ((word & (abi::kTurnEager | abi::kTurnOver)) != 0) poke();
 }
 
 void Turns::resume() {
-    std::uint32_t rests = wish().rests.load(std::memory_order_relaxed);
-    if (rests % 2 != 0) wish().rests.compare_exchange_strong(rests, rests + 1);
+    std::uint32_t rests = demand().rests.load(std::memory_order_relaxed);
+    if (rests % 2 != 0) demand().rests.compare_exchange_strong(rests, rests + 1);
 }
 
 void Turns::expect(std::uint64_t busy_until_ns) {
-    wish().busy_until_ns.store(busy_until_ns, std::memory_order_relaxed);
+    demand().busy_until_ns.store(busy_until_ns, std::memory_order_relaxed);
 }
 
 const char* why_no_turns() {

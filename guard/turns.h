@@ -44,7 +44,7 @@ public:
     void expect(std::uint64_t busy_until_ns);
 
 private:
-    [[nodiscard]] abi::Wish& wish() const;
+    [[nodiscard]] abi::Demand& demand() const;
     [[nodiscard]] std::uint32_t value() const;
     [[nodiscard]] bool is_mine(std::uint32_t word) const;
 

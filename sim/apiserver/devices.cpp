@@ -17,12 +17,13 @@ bool is_claim(const Call& call) {
     return call.resource->storage == "resource.k8s.io/resourceclaims";
 }
 
-void wish_defaults(Value& wish) {
-    if (wish.at("allocationMode").text().empty()) wish["allocationMode"] = "ExactCount";
-    if (wish.at("allocationMode").text() == "ExactCount" && wish.at("count").integer() == 0) {
-        wish["count"] = 1;
+void subrequest_defaults(Value& subrequest) {
+    if (subrequest.at("allocationMode").text().empty()) subrequest["allocationMode"] = "ExactCount";
+    if (subrequest.at("allocationMode").text() == "ExactCount" &&
+        subrequest.at("count").integer() == 0) {
+        subrequest["count"] = 1;
     }
-    Value* const tolerations = wish.find("tolerations");
+    Value* const tolerations = subrequest.find("tolerations");
     if (tolerations == nullptr) return;
     for (Value& one : tolerations->items()) {
         if (one.at("operator").text().empty()) one["operator"] = "Equal";
@@ -33,9 +34,9 @@ void spec_defaults(Value& spec) {
     Value* const requests = spec.find_path("devices.requests");
     if (requests == nullptr) return;
     for (Value& request : requests->items()) {
-        if (Value* const exactly = request.find("exactly")) wish_defaults(*exactly);
+        if (Value* const exactly = request.find("exactly")) subrequest_defaults(*exactly);
         if (Value* const list = request.find("firstAvailable")) {
-            for (Value& wish : list->items()) wish_defaults(wish);
+            for (Value& subrequest : list->items()) subrequest_defaults(subrequest);
         }
     }
 }
@@ -110,7 +111,7 @@ struct GatedFields {
     std::string_view mark;  // an object that had this before keeps all of them
     std::vector<std::string_view> spec;
     std::vector<std::string_view> device;
-    std::vector<std::string_view> wish;
+    std::vector<std::string_view> subrequest;
 };
 
 const std::vector<GatedFields>& gated_fields() {
@@ -151,9 +152,9 @@ void drop_fields(const GatedFields& gated, Value& spec) {
     Value* const requests = devices->find("requests");
     if (requests == nullptr) return;
     for (Value& request : requests->items()) {
-        if (Value* const exactly = request.find("exactly")) drop(*exactly, gated.wish);
+        if (Value* const exactly = request.find("exactly")) drop(*exactly, gated.subrequest);
         if (Value* const list = request.find("firstAvailable")) {
-            for (Value& wish : list->items()) drop(wish, gated.wish);
+            for (Value& subrequest : list->items()) drop(subrequest, gated.subrequest);
         }
     }
 }

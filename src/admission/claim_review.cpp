@@ -6,7 +6,7 @@
 #include <random>
 
 #include "admission/answer.h"
-#include "admission/claim_wish.h"
+#include "admission/claim_request.h"
 #include "base/json_text.h"
 #include "base/json_value.h"
 
@@ -75,10 +75,10 @@ Json patch_of(const Json& pod, std::size_t container, const std::string& name) {
 Decision name_claim(const Json& pod, const std::function<std::string()>& new_name) {
     const Json& spec = member(pod, "spec");
     const Json& annotations = member(member(pod, "metadata"), "annotations");
-    const std::string wish = text_at(annotations, kClaimAnnotation);
-    if (!spec.is_object() || wish.empty() || has_claim(spec)) return {};
+    const std::string request = text_at(annotations, kClaimAnnotation);
+    if (!spec.is_object() || request.empty() || has_claim(spec)) return {};
     if (!text_at(spec, "nodeName").empty()) return {};
-    if (const auto read = parse_claim_wish(wish); !read) {
+    if (const auto read = parse_claim_request(request); !read) {
         return refused(kBadRequest, read.error().message);
     }
     const auto container = container_of(pod);

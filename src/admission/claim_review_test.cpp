@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/claim_wish.h"
+#include "admission/claim_request.h"
 #include "base/base64.h"
 
 namespace aliquot::admission {
@@ -93,18 +93,18 @@ TEST(ClaimReview, RefusesAWishThatIsWrong) {
                 HasSubstr("the pod has no container 'none'"));
 }
 
-TEST(ClaimWish, IsAPartOrAWholeGpu) {
-    EXPECT_TRUE(parse_claim_wish("gpu")->is_whole());
-    EXPECT_EQ(*parse_claim_wish(" compute = 0 , memory = 3.5Gi "),
-              (ClaimWish{.memory_bytes = 3758096384, .compute_percent = 0}));
-    EXPECT_EQ(parse_claim_wish("memory=1Gi")->percent(), 100U);
-    EXPECT_EQ(*parse_claim_wish("gpu,count=4"), (ClaimWish{.count = 4}));
-    EXPECT_EQ(*parse_claim_wish("mig=1g.10gb+me, count=2"),
-              (ClaimWish{.mig_profile = "1g.10gb+me", .count = 2}));
+TEST(ClaimRequest, IsAPartOrAWholeGpu) {
+    EXPECT_TRUE(parse_claim_request("gpu")->is_whole());
+    EXPECT_EQ(*parse_claim_request(" compute = 0 , memory = 3.5Gi "),
+              (ClaimRequest{.memory_bytes = 3758096384, .compute_percent = 0}));
+    EXPECT_EQ(parse_claim_request("memory=1Gi")->percent(), 100U);
+    EXPECT_EQ(*parse_claim_request("gpu,count=4"), (ClaimRequest{.count = 4}));
+    EXPECT_EQ(*parse_claim_request("mig=1g.10gb+me, count=2"),
+              (ClaimRequest{.mig_profile = "1g.10gb+me", .count = 2}));
     for (const char* const wrong :
          {"count=2", "gpu,mig=1g.5gb", "gpu,count=0", "gpu,count=17", "mig=", "mig=half",
           "mig=1g.5gb\" || true", "mig=1g.5gb,compute=5", "gpu,compute=5", "gpu,gpu"}) {
-        EXPECT_FALSE(parse_claim_wish(wrong)) << wrong;
+        EXPECT_FALSE(parse_claim_request(wrong)) << wrong;
     }
 }
 

@@ -148,10 +148,10 @@ TEST(Allocate, EndsWhereCombinationsDoNot) {
     Claim claim{.name_space = "default", .name = "many"};
     for (int i = 0; i < 8; ++i) {
         claim.requests.push_back(
-            {"r" + std::to_string(i), {Wish{.device_class = "c", .count = 4}}});
+            {"r" + std::to_string(i), {SubRequest{.device_class = "c", .count = 4}}});
     }
     claim.requests.push_back(
-        {"last", {Wish{.device_class = "c", .selectors = {Selector("false")}}}});
+        {"last", {SubRequest{.device_class = "c", .selectors = {Selector("false")}}}});
     const Answer answer = allocate(cluster, {"n", {}}, {claim}, [] { return std::string(); });
     EXPECT_TRUE(answer.allocations.empty());
     EXPECT_NE(answer.failure.find("200000"), std::string::npos) << answer.failure;

@@ -14,10 +14,10 @@ constexpr std::size_t kMostSteps = 200'000;
 constexpr std::size_t kMostRefusals = 1'000;
 constexpr std::size_t kShownExpression = 100;
 
-std::string taint_refuses(const Wish& wish, const Device& device) {
+std::string taint_refuses(const SubRequest& subrequest, const Device& device) {
     for (const k8s::Taint& taint : device.taints) {
         if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
-        if (!k8s::tolerates(wish.tolerations, taint)) {
+        if (!k8s::tolerates(subrequest.tolerations, taint)) {
             return "the taint " + k8s::to_text(taint) + " is not tolerated";
         }
     }
@@ -82,12 +82,12 @@ Answer Attempt::run() {
 std::vector<Refusal> Attempt::look() {
     for (std::size_t c = 0; c < claims_.size(); ++c) {
         for (std::size_t r = 0; r < claims_[c].requests.size(); ++r) {
-            for (const Wish& wish : claims_[c].requests[r].wishes) {
+            for (const SubRequest& subrequest : claims_[c].requests[r].subrequests) {
                 for (const Candidate& candidate : candidates_) {
                     Amounts consumed;
-                    std::string why = refusal(wish, candidate, consumed);
+                    std::string why = refusal(subrequest, candidate, consumed);
                     fatal_.clear();
-                    if (!why.empty()) refuse({c, r}, wish, candidate.id(), std::move(why));
+                    if (!why.empty()) refuse({c, r}, subrequest, candidate.id(), std::move(why));
                 }
             }
         }
@@ -101,108 +101,111 @@ bool Attempt::next(Place place) {
     }
     if (place.claim >= claims_.size()) return true;
     const Request& request = claims_[place.claim].requests[place.request];
-    for (const Wish& wish : request.wishes) {
-        if (!cluster_.classes.contains(wish.device_class)) {
-            refuse(place, wish, {}, "there is no DeviceClass " + wish.device_class);
+    for (const SubRequest& subrequest : request.subrequests) {
+        if (!cluster_.classes.contains(subrequest.device_class)) {
+            refuse(place, subrequest, {}, "there is no DeviceClass " + subrequest.device_class);
             continue;
         }
         if (candidates_.empty()) {
-            refuse(place, wish, {}, "no ResourceSlice has a device for this node");
+            refuse(place, subrequest, {}, "no ResourceSlice has a device for this node");
             continue;
         }
-        if (wish.all ? choose_all(place, wish) : choose(place, wish, 0, 0)) return true;
+        if (subrequest.all ? choose_all(place, subrequest) : choose(place, subrequest, 0, 0))
+            return true;
         if (!fatal_.empty()) return false;
-        if (!wish.all && wish.count > 1) {
-            refuse(place, wish, {},
-                   "no " + std::to_string(wish.count) + " devices of the node fit");
+        if (!subrequest.all && subrequest.count > 1) {
+            refuse(place, subrequest, {},
+                   "no " + std::to_string(subrequest.count) + " devices of the node fit");
         }
     }
     return false;
 }
 
-bool Attempt::choose(Place place, const Wish& wish, std::size_t count, std::size_t from) {
-    if (count >= static_cast<std::size_t>(std::max<std::int64_t>(wish.count, 1))) {
-        return done_with(place, wish);
+bool Attempt::choose(Place place, const SubRequest& subrequest, std::size_t count,
+                     std::size_t from) {
+    if (count >= static_cast<std::size_t>(std::max<std::int64_t>(subrequest.count, 1))) {
+        return done_with(place, subrequest);
     }
     for (std::size_t i = from; i < candidates_.size(); ++i) {
-        if (take(place, wish, candidates_[i])) {
-            if (choose(place, wish, count + 1, i + 1)) return true;
-            give_back(place, wish);
+        if (take(place, subrequest, candidates_[i])) {
+            if (choose(place, subrequest, count + 1, i + 1)) return true;
+            give_back(place, subrequest);
         }
         if (!fatal_.empty()) return false;
     }
     return false;
 }
 
-bool Attempt::choose_all(Place place, const Wish& wish) {
+bool Attempt::choose_all(Place place, const SubRequest& subrequest) {
     std::size_t count = 0;
     bool every = true;
     for (const Candidate& candidate : candidates_) {
-        if (!selectors_refuse(wish, candidate).empty()) {
+        if (!selectors_refuse(subrequest, candidate).empty()) {
             if (!fatal_.empty()) break;
             continue;
         }
-        every = take(place, wish, candidate);
+        every = take(place, subrequest, candidate);
         if (!every) break;
         ++count;
     }
     if (fatal_.empty() && every && count == 0) {
-        refuse(place, wish, {}, "allocationMode All: no device of the node matches");
+        refuse(place, subrequest, {}, "allocationMode All: no device of the node matches");
     }
-    if (fatal_.empty() && every && count > 0 && done_with(place, wish)) return true;
-    for (; count > 0; --count) give_back(place, wish);
+    if (fatal_.empty() && every && count > 0 && done_with(place, subrequest)) return true;
+    for (; count > 0; --count) give_back(place, subrequest);
     return false;
 }
 
-bool Attempt::done_with(Place place, const Wish& wish) {
+bool Attempt::done_with(Place place, const SubRequest& subrequest) {
     auto& configurations = chosen_[place.claim].configurations;
     const std::size_t before = configurations.size();
-    configure(place, wish);
+    configure(place, subrequest);
     if (next({place.claim, place.request + 1})) return true;
     configurations.resize(before);
     return false;
 }
 
-void Attempt::configure(Place place, const Wish& wish) {
+void Attempt::configure(Place place, const SubRequest& subrequest) {
     const Claim& claim = claims_[place.claim];
     const Request& request = claim.requests[place.request];
     auto& list = chosen_[place.claim].configurations;
-    for (const Configuration& one : cluster_.classes.at(wish.device_class).configurations) {
-        list.emplace_back("FromClass", Configuration{{request.name_of(wish)}, one.opaque});
+    for (const Configuration& one : cluster_.classes.at(subrequest.device_class).configurations) {
+        list.emplace_back("FromClass", Configuration{{request.name_of(subrequest)}, one.opaque});
     }
     const bool last = place.request + 1 == claim.requests.size();
     if (!last) return;
     for (const Configuration& one : claim.configurations) list.emplace_back("FromClaim", one);
 }
 
-bool Attempt::take(Place place, const Wish& wish, const Candidate& candidate) {
+bool Attempt::take(Place place, const SubRequest& subrequest, const Candidate& candidate) {
     if (++steps_ > kMostSteps) {
         fatal_ = "more than 200000 combinations of devices tried";
         return false;
     }
     const Request& request = claims_[place.claim].requests[place.request];
     Amounts consumed;
-    std::string why = refusal(wish, candidate, consumed);
+    std::string why = refusal(subrequest, candidate, consumed);
     auto& states = constraints_[place.claim];
     std::size_t added = 0;
     while (why.empty() && added < states.size()) {
-        why = states[added].add(*candidate.device, request.name, wish.name);
+        why = states[added].add(*candidate.device, request.name, subrequest.name);
         if (why.empty()) ++added;
     }
     if (!why.empty()) {
-        while (added > 0) states[--added].remove(request.name, wish.name);
-        refuse(place, wish, candidate.id(), std::move(why));
+        while (added > 0) states[--added].remove(request.name, subrequest.name);
+        refuse(place, subrequest, candidate.id(), std::move(why));
         return false;
     }
-    Allocated device{
-        .request = request.name_of(wish), .device = candidate.id(), .admin = wish.admin};
-    if (candidate.device->shared && !wish.admin) device.share = new_share_();
+    Allocated device{.request = request.name_of(subrequest),
+                     .device = candidate.id(),
+                     .admin = subrequest.admin};
+    if (candidate.device->shared && !subrequest.admin) device.share = new_share_();
     if (candidate.device->shared) device.consumed = std::move(consumed);
-    device.tolerations_node = wish.tolerations_node;
+    device.tolerations_node = subrequest.tolerations_node;
     device.binding_conditions = candidate.device->binding_conditions;
     device.binding_failures = candidate.device->binding_failures;
     books_.take(claims_[place.claim].full_name(), device);
-    if (!wish.admin && in_use_[device.device]++ == 0) {
+    if (!subrequest.admin && in_use_[device.device]++ == 0) {
         count_counters(*candidate.pool, *candidate.device, 1);
     }
     Allocation& allocation = chosen_[place.claim];
@@ -211,12 +214,13 @@ bool Attempt::take(Place place, const Wish& wish, const Candidate& candidate) {
     return true;
 }
 
-void Attempt::give_back(Place place, const Wish& wish) {
+void Attempt::give_back(Place place, const SubRequest& subrequest) {
     Allocation& allocation = chosen_[place.claim];
     const Allocated device = std::move(allocation.devices.back());
     allocation.devices.pop_back();
     const Request& request = claims_[place.claim].requests[place.request];
-    for (ConstraintState& state : constraints_[place.claim]) state.remove(request.name, wish.name);
+    for (ConstraintState& state : constraints_[place.claim])
+        state.remove(request.name, subrequest.name);
     if (device.admin) return;
     books_.holders[device.device].pop_back();
     if (device.share.empty()) {
@@ -230,42 +234,43 @@ void Attempt::give_back(Place place, const Wish& wish) {
     count_counters(*pool, *pool->all_devices.at(device.device.device), -1);
 }
 
-std::string Attempt::refusal(const Wish& wish, const Candidate& candidate, Amounts& consumed) {
-    std::string why = selectors_refuse(wish, candidate);
-    if (why.empty()) why = taint_refuses(wish, *candidate.device);
-    if (why.empty()) why = room_refuses(wish, candidate, consumed);
+std::string Attempt::refusal(const SubRequest& subrequest, const Candidate& candidate,
+                             Amounts& consumed) {
+    std::string why = selectors_refuse(subrequest, candidate);
+    if (why.empty()) why = taint_refuses(subrequest, *candidate.device);
+    if (why.empty()) why = room_refuses(subrequest, candidate, consumed);
     return why;
 }
 
-std::string Attempt::selectors_refuse(const Wish& wish, const Candidate& candidate) {
+std::string Attempt::selectors_refuse(const SubRequest& subrequest, const Candidate& candidate) {
     if (!candidate.pool->complete) {
         return "the pool is not usable: " + candidate.pool->why_incomplete;
     }
-    const auto [found, is_new] = selected_.try_emplace({&wish, candidate.device});
+    const auto [found, is_new] = selected_.try_emplace({&subrequest, candidate.device});
     if (!is_new) return found->second;
-    const auto device_class = cluster_.classes.find(wish.device_class);
+    const auto device_class = cluster_.classes.find(subrequest.device_class);
     if (device_class == cluster_.classes.end()) {
-        return found->second = "there is no DeviceClass " + wish.device_class;
+        return found->second = "there is no DeviceClass " + subrequest.device_class;
     }
     const auto variables = variables_of(*candidate.device, candidate.pool->id.driver);
     const DeviceClass& named = device_class->second;
     found->second =
         selector_refuses(named.selectors, "the selector of class " + named.name, variables, fatal_);
     if (found->second.empty()) {
-        found->second = selector_refuses(wish.selectors, "the selector", variables, fatal_);
+        found->second = selector_refuses(subrequest.selectors, "the selector", variables, fatal_);
     }
     return found->second;
 }
 
-std::string Attempt::room_refuses(const Wish& wish, const Candidate& candidate,
+std::string Attempt::room_refuses(const SubRequest& subrequest, const Candidate& candidate,
                                   Amounts& consumed) const {
     const std::string& driver = candidate.pool->id.driver;
     const Device& device = *candidate.device;
     const DeviceId id = candidate.id();
-    auto amounts = taken_of(device, driver, wish.capacity);
+    auto amounts = taken_of(device, driver, subrequest.capacity);
     if (!amounts) return amounts.error().message;
     consumed = *std::move(amounts);
-    if (wish.admin) return {};
+    if (subrequest.admin) return {};
     const auto held = books_.holders.find(id);
     const bool has_holders = held != books_.holders.end() && !held->second.empty();
     if (has_holders && (!device.shared || books_.whole.contains(id))) {
@@ -327,9 +332,10 @@ void Attempt::count_counters(const Pool& pool, const Device& device, int sign) {
     }
 }
 
-void Attempt::refuse(Place place, const Wish& wish, DeviceId device, std::string reason) {
+void Attempt::refuse(Place place, const SubRequest& subrequest, DeviceId device,
+                     std::string reason) {
     const Claim& claim = claims_[place.claim];
-    const std::string request = claim.requests[place.request].name_of(wish);
+    const std::string request = claim.requests[place.request].name_of(subrequest);
     if (refusals_.size() >= kMostRefusals) return;
     if (!refused_.emplace(claim.full_name(), request, device).second) return;
     refusals_.push_back({claim.full_name(), request, std::move(device), std::move(reason)});

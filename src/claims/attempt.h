@@ -39,22 +39,24 @@ private:
     using CounterId = std::tuple<PoolId, std::string, std::string>;
 
     bool next(Place place);
-    bool choose(Place place, const Wish& wish, std::size_t count, std::size_t from);
-    bool choose_all(Place place, const Wish& wish);
-    bool done_with(Place place, const Wish& wish);
-    bool take(Place place, const Wish& wish, const Candidate& candidate);
-    void give_back(Place place, const Wish& wish);
+    bool choose(Place place, const SubRequest& subrequest, std::size_t count, std::size_t from);
+    bool choose_all(Place place, const SubRequest& subrequest);
+    bool done_with(Place place, const SubRequest& subrequest);
+    bool take(Place place, const SubRequest& subrequest, const Candidate& candidate);
+    void give_back(Place place, const SubRequest& subrequest);
     /// Why it cannot be taken; empty: it can, and then `consumed` says how much.
-    std::string refusal(const Wish& wish, const Candidate& candidate, Amounts& consumed);
-    std::string selectors_refuse(const Wish& wish, const Candidate& candidate);
-    std::string room_refuses(const Wish& wish, const Candidate& candidate, Amounts& consumed) const;
+    std::string refusal(const SubRequest& subrequest, const Candidate& candidate,
+                        Amounts& consumed);
+    std::string selectors_refuse(const SubRequest& subrequest, const Candidate& candidate);
+    std::string room_refuses(const SubRequest& subrequest, const Candidate& candidate,
+                             Amounts& consumed) const;
     std::string counters_refuse(const Candidate& candidate) const;
     std::string holders_text(const Pool& pool, const std::string& set,
                              const std::string& name) const;
     void count_counters(const Pool& pool, const Device& device, int sign);
-    void refuse(Place place, const Wish& wish, DeviceId device, std::string reason);
+    void refuse(Place place, const SubRequest& subrequest, DeviceId device, std::string reason);
     [[nodiscard]] std::string failure_text() const;
-    void configure(Place place, const Wish& wish);
+    void configure(Place place, const SubRequest& subrequest);
 
     const Cluster& cluster_;
     const NodeView& node_;
@@ -67,7 +69,7 @@ private:
     std::map<CounterId, Quantity::Nanos> counters_;
     std::vector<std::vector<ConstraintState>> constraints_;
     std::vector<Allocation> chosen_;
-    std::map<std::pair<const Wish*, const Device*>, std::string> selected_;
+    std::map<std::pair<const SubRequest*, const Device*>, std::string> selected_;
     std::vector<Refusal> refusals_;
     std::set<std::tuple<std::string, std::string, DeviceId>> refused_;
     std::string fatal_;  // an error that ends the search

@@ -28,7 +28,7 @@ struct DeviceClass {
 };
 
 /// One way to fulfil a request.
-struct Wish {
+struct SubRequest {
     std::string name{};  // below its request; empty: `exactly`
     std::string device_class{};
     std::vector<Selector> selectors{};
@@ -42,10 +42,10 @@ struct Wish {
 
 struct Request {
     std::string name{};
-    std::vector<Wish> wishes{};  // firstAvailable in its order; one of `exactly`
+    std::vector<SubRequest> subrequests{};  // firstAvailable in its order; one of `exactly`
     /// "gpu" or "gpu/large"
-    [[nodiscard]] std::string name_of(const Wish& wish) const {
-        return wish.name.empty() ? name : name + "/" + wish.name;
+    [[nodiscard]] std::string name_of(const SubRequest& subrequest) const {
+        return subrequest.name.empty() ? name : name + "/" + subrequest.name;
     }
 };
 
@@ -53,8 +53,8 @@ struct Constraint {
     std::vector<std::string> requests{};  // none: all
     std::string attribute{};              // qualified
     bool distinct = false;                // all different; else all the same
-    /// `request` "gpu", `wish` "large" or empty.
-    [[nodiscard]] bool covers(const std::string& request, const std::string& wish) const;
+    /// `request` "gpu", `subrequest` "large" or empty.
+    [[nodiscard]] bool covers(const std::string& request, const std::string& subrequest) const;
 };
 
 /// One device of an allocation.

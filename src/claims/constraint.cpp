@@ -6,8 +6,8 @@
 namespace aliquot::claims {
 
 std::string ConstraintState::add(const Device& device, const std::string& request,
-                                 const std::string& wish) {
-    if (!constraint_->covers(request, wish)) return {};
+                                 const std::string& subrequest) {
+    if (!constraint_->covers(request, subrequest)) return {};
     const std::string& attribute = constraint_->attribute;
     const auto found = device.attributes.find(attribute);
     if (found == device.attributes.end()) return "it has no attribute " + attribute;
@@ -25,8 +25,8 @@ std::string ConstraintState::add(const Device& device, const std::string& reques
     return {};
 }
 
-void ConstraintState::remove(const std::string& request, const std::string& wish) {
-    if (constraint_->covers(request, wish) && !values_.empty()) values_.pop_back();
+void ConstraintState::remove(const std::string& request, const std::string& subrequest) {
+    if (constraint_->covers(request, subrequest) && !values_.empty()) values_.pop_back();
 }
 
 }  // namespace aliquot::claims

@@ -14,9 +14,10 @@ public:
     explicit ConstraintState(const Constraint& constraint) : constraint_(&constraint) {}
 
     /// Takes the device in; why it does not fit, else empty. Devices of other requests always fit.
-    std::string add(const Device& device, const std::string& request, const std::string& wish);
+    std::string add(const Device& device, const std::string& request,
+                    const std::string& subrequest);
     /// Undoes the last add() that took this one in.
-    void remove(const std::string& request, const std::string& wish);
+    void remove(const std::string& request, const std::string& subrequest);
 
 private:
     const Constraint* constraint_;

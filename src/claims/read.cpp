@@ -33,32 +33,33 @@ std::vector<Configuration> read_configurations(const document::Value& node) {
     return list;
 }
 
-Wish read_wish(const document::Value& node) {
-    Wish wish;
-    wish.name = text_at(node, "name");
-    wish.device_class = text_at(node, "deviceClassName");
-    wish.selectors = read_selectors(node);
-    wish.all = text_at(node, "allocationMode") == "All";
-    wish.count = parse_number<std::int64_t>(text_at(node, "count")).value_or(1);
-    wish.admin = document::is_true(node.find("adminAccess"));
-    wish.tolerations = k8s::read_tolerations(node.find("tolerations"));
-    if (const document::Value* const list = node.find("tolerations")) wish.tolerations_node = *list;
+SubRequest read_subrequest(const document::Value& node) {
+    SubRequest subrequest;
+    subrequest.name = text_at(node, "name");
+    subrequest.device_class = text_at(node, "deviceClassName");
+    subrequest.selectors = read_selectors(node);
+    subrequest.all = text_at(node, "allocationMode") == "All";
+    subrequest.count = parse_number<std::int64_t>(text_at(node, "count")).value_or(1);
+    subrequest.admin = document::is_true(node.find("adminAccess"));
+    subrequest.tolerations = k8s::read_tolerations(node.find("tolerations"));
+    if (const document::Value* const list = node.find("tolerations"))
+        subrequest.tolerations_node = *list;
     for (const auto& [key, value] : document::entries_at(node, {"capacity", "requests"})) {
         if (const auto amount = Quantity::parse_field(value.scalar)) {
-            wish.capacity.insert_or_assign(key.scalar, *amount);
+            subrequest.capacity.insert_or_assign(key.scalar, *amount);
         }
     }
-    return wish;
+    return subrequest;
 }
 
 Request read_request(const document::Value& node) {
     Request request{.name = text_at(node, "name")};
     if (const document::Value* const exactly = node.find("exactly")) {
-        request.wishes.push_back(read_wish(*exactly));
-        request.wishes.back().name.clear();
+        request.subrequests.push_back(read_subrequest(*exactly));
+        request.subrequests.back().name.clear();
     }
     for (const document::Value& one : items_at(node, {"firstAvailable"})) {
-        request.wishes.push_back(read_wish(one));
+        request.subrequests.push_back(read_subrequest(one));
     }
     return request;
 }
@@ -123,10 +124,11 @@ void read_spec(const document::Value& spec, Claim& claim) {
 
 }  // namespace
 
-bool Constraint::covers(const std::string& request, const std::string& wish) const {
+bool Constraint::covers(const std::string& request, const std::string& subrequest) const {
     if (requests.empty()) return true;
     for (const std::string& one : requests) {
-        if (one == request || (!wish.empty() && one == request + "/" + wish)) return true;
+        if (one == request || (!subrequest.empty() && one == request + "/" + subrequest))
+            return true;
     }
     return false;
 }

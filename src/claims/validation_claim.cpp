@@ -44,9 +44,9 @@ void check_references(Problems& problems, const std::string& field, const Value&
                });
 }
 
-void check_mode(Problems& problems, const std::string& field, const Value& wish) {
-    const std::string mode = document::text_at(wish, "allocationMode");
-    const Value* const count = wish.find("count");
+void check_mode(Problems& problems, const std::string& field, const Value& subrequest) {
+    const std::string mode = document::text_at(subrequest, "allocationMode");
+    const Value* const count = subrequest.find("count");
     const auto number = count == nullptr ? std::nullopt : parse_number<std::int64_t>(count->scalar);
     if (mode == "All") {
         if (number.value_or(0) != 0) {
@@ -58,19 +58,19 @@ void check_mode(Problems& problems, const std::string& field, const Value& wish)
             problems.invalid(field + ".count", *count, "must be greater than zero");
         }
     } else {
-        problems.unsupported(field + ".allocationMode", *wish.find("allocationMode"),
+        problems.unsupported(field + ".allocationMode", *subrequest.find("allocationMode"),
                              "All, ExactCount");
     }
 }
 
-void check_wish(Problems& problems, const std::string& field, const Value& wish) {
-    problems.need_name(field, wish, "deviceClassName", k8s::check_dns_subdomain);
-    check_selectors(problems, field, wish);
-    check_mode(problems, field, wish);
+void check_subrequest(Problems& problems, const std::string& field, const Value& subrequest) {
+    problems.need_name(field, subrequest, "deviceClassName", k8s::check_dns_subdomain);
+    check_selectors(problems, field, subrequest);
+    check_mode(problems, field, subrequest);
     check_list(
-        problems, field + ".tolerations", wish.find("tolerations"), kMostTolerations, "",
+        problems, field + ".tolerations", subrequest.find("tolerations"), kMostTolerations, "",
         [&](const Value& one, const std::string& path) { check_toleration(problems, path, one); });
-    for (const auto& [key, amount] : document::entries_at(wish, {"capacity", "requests"})) {
+    for (const auto& [key, amount] : document::entries_at(subrequest, {"capacity", "requests"})) {
         check_qualified(problems, field + ".capacity.requests", key, false);
     }
 }
@@ -89,12 +89,12 @@ void check_request(Problems& problems, const std::string& field, const Value& re
                                  "multiple fields are set",
                                  request.mark});
     } else if (exactly != nullptr) {
-        check_wish(problems, field + ".exactly", *exactly);
+        check_subrequest(problems, field + ".exactly", *exactly);
     } else {
         check_list(problems, field + ".firstAvailable", first, kMostAlternatives, "name",
                    [&](const Value& one, const std::string& path) {
                        problems.need_name(path, one, "name", k8s::check_dns_label);
-                       check_wish(problems, path, one);
+                       check_subrequest(problems, path, one);
                    });
     }
 }

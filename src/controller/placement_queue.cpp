@@ -116,10 +116,10 @@ void PlacementWork::send_releases(const std::stop_token& stop) {
 
 /// A pod that came in place of one that was moved, where it was meant to be.
 void PlacementWork::tell_moved(const GpuPod& pod, const Decision& decision) {
-    if (decision.targets.size() != 1 || pod.wish != decision.targets.front()) return;
+    if (decision.targets.size() != 1 || pod.preferred != decision.targets.front()) return;
     const std::string moved = moved_.fulfil(pod);
     if (moved.empty()) return;
-    log::info("placement.moved", {{"pod", pod.full_name()}, {"node", pod.wish->node}});
+    log::info("placement.moved", {{"pod", pod.full_name()}, {"node", pod.preferred->node}});
     events_.record({.regarding = {.api_version = "v1",
                                   .kind = "Pod",
                                   .namespace_name = pod.name_space,
@@ -128,7 +128,7 @@ void PlacementWork::tell_moved(const GpuPod& pod, const Decision& decision) {
                     .warning = false,
                     .reason = "MovedToMakeRoom",
                     .action = "Place",
-                    .note = "comes to " + pod.wish->node + " in place of " + moved +
+                    .note = "comes to " + pod.preferred->node + " in place of " + moved +
                             ", which was moved so that GPUs there come free"});
 }
 
@@ -253,7 +253,7 @@ void PlacementWork::place_alone(Waiting& waiting, std::map<std::string, Decision
     const std::string uid = waiting.pod.uid;
     const std::string shape = books_->shape(waiting.pod) + (kept_.contains(uid) ? "\nkept" : "");
     const auto known = failed.find(shape);
-    waiting.pod.wish = moved_.wish_of(waiting.pod, world_.now());
+    waiting.pod.preferred = moved_.target_of(waiting.pod, world_.now());
     const Decision decision = known != failed.end() ? known->second : books_->decide(waiting.pod);
     if (decision.kind == Decision::Kind::kWaits) {
         // One pod of each shape at a time: the others see what is left.

@@ -143,12 +143,14 @@ PendingCause unknown_class(const Facts& facts, const Object& pod, const Object& 
                            const claims::Claim& read) {
     if (!facts.cluster.asked("DeviceClass")) return {};
     for (const claims::Request& request : read.requests) {
-        const bool any = std::ranges::any_of(request.wishes, [&](const claims::Wish& wish) {
-            return facts.cluster.find("DeviceClass", "", wish.device_class) != nullptr;
-        });
-        if (any || request.wishes.empty()) continue;
-        auto made = begin(pod, "its claim " + claim.name + " names DeviceClass " +
-                                   request.wishes.front().device_class + ", which does not exist.");
+        const bool any =
+            std::ranges::any_of(request.subrequests, [&](const claims::SubRequest& subrequest) {
+                return facts.cluster.find("DeviceClass", "", subrequest.device_class) != nullptr;
+            });
+        if (any || request.subrequests.empty()) continue;
+        auto made =
+            begin(pod, "its claim " + claim.name + " names DeviceClass " +
+                           request.subrequests.front().device_class + ", which does not exist.");
         made.verdict.because(
             of_claim(claim, "ResourceClaim " + claim.id() + " without allocation"));
         made.verdict.fix("kubectl get deviceclasses");

@@ -124,9 +124,9 @@ TEST(DraCutDevices, AreGivenTogetherAsTheyFit) {
     }
     PreparedClaims prepared;
     std::map<std::string, unsigned> given;
-    const std::vector<std::string> wishes{"3g.40gb", "1g.10gb", "", "2g.20gb", "7g.80gb"};
+    const std::vector<std::string> subrequests{"3g.40gb", "1g.10gb", "", "2g.20gb", "7g.80gb"};
     for (unsigned i = 0; i < 40; ++i) {
-        const std::string& profile = wishes[i % wishes.size()];
+        const std::string& profile = subrequests[i % subrequests.size()];
         const std::string uid = "c" + std::to_string(i);
         claims::Claim claim = claim_for(uid, profile);
         const auto answer = claims::allocate(cluster, {.name = "node-1"}, {claim},

@@ -36,17 +36,17 @@ Json one_of(std::string_view attribute, const std::vector<std::string>& values) 
 Json request_of(const PinnedPod& pod, const std::string& name, const std::vector<std::string>& gpus,
                 unsigned count, bool consumes) {
     const std::string driver(dra::kDriver);
-    const admission::ClaimWish& wish = pod.wish;
-    const std::string memory = std::to_string(wish.memory_bytes);
+    const admission::ClaimRequest& request = pod.request;
+    const std::string memory = std::to_string(request.memory_bytes);
     Json selectors = Json::array();
-    if (!gpus.empty()) selectors.push_back(one_of(wish.is_mig() ? "parentUUID" : "uuid", gpus));
-    Json exactly{{"deviceClassName", wish.is_mig() ? kMigClass : driver}};
-    if (wish.is_mig()) {
-        selectors.push_back(one_of("profile", {wish.mig_profile}));
-    } else if (!wish.is_whole() && consumes) {
+    if (!gpus.empty()) selectors.push_back(one_of(request.is_mig() ? "parentUUID" : "uuid", gpus));
+    Json exactly{{"deviceClassName", request.is_mig() ? kMigClass : driver}};
+    if (request.is_mig()) {
+        selectors.push_back(one_of("profile", {request.mig_profile}));
+    } else if (!request.is_whole() && consumes) {
         exactly["capacity"] = {
-            {"requests", {{"memory", memory}, {"compute", std::to_string(wish.percent())}}}};
-    } else if (!wish.is_whole()) {
+            {"requests", {{"memory", memory}, {"compute", std::to_string(request.percent())}}}};
+    } else if (!request.is_whole()) {
         selectors.push_back(selector(field_of("capacity", "memory") + ".compareTo(quantity(\"" +
                                      memory + "\")) >= 0"));
     } else {
@@ -59,8 +59,8 @@ Json request_of(const PinnedPod& pod, const std::string& name, const std::vector
 
 /// Each GPU that was chosen has a request of its own; of MIG devices those of the chosen GPUs are alike.
 Json requests_of(const PinnedPod& pod, const std::vector<std::string>& gpus, bool consumes) {
-    if (pod.wish.is_mig() || gpus.size() < 2) {
-        return Json::array({request_of(pod, "gpu", gpus, pod.wish.count, consumes)});
+    if (pod.request.is_mig() || gpus.size() < 2) {
+        return Json::array({request_of(pod, "gpu", gpus, pod.request.count, consumes)});
     }
     Json requests = Json::array();
     for (const std::string& gpu : gpus) {

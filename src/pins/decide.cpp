@@ -50,9 +50,9 @@ private:
         const bool own = claim != nullptr && claim->tries > 0 && claim->owner == pod.pod.uid;
         return own ? claim : nullptr;
     }
-    [[nodiscard]] const admission::ClaimWish* wish_of(const KnownClaim& claim) const {
+    [[nodiscard]] const admission::ClaimRequest* wish_of(const KnownClaim& claim) const {
         const auto pod = pod_of_.find(&claim);
-        return pod == pod_of_.end() ? nullptr : &pod->second->wish;
+        return pod == pod_of_.end() ? nullptr : &pod->second->request;
     }
 
     Act act_for(const PinnedPod& pod, Act::Kind kind) const {
@@ -95,7 +95,7 @@ private:
         assumed.claim.name_space = pod.pod.name_space;
         assumed.claim.name = pod.claim;
         assumed.gpus = gpus;
-        room_.take(assumed, &pod.wish);
+        room_.take(assumed, &pod.request);
     }
 
     /// How long kube-scheduler is waited for.
@@ -112,12 +112,12 @@ private:
         const bool refused =
             !pod.pod.unschedulable.empty() && created && now_ - *created >= wait_of(claim);
         if (!refused || claim.gpus.empty()) return;  // unpinned: whoever has room first
-        room_.give_back(claim, &pod.wish);
+        room_.give_back(claim, &pod.request);
         auto place = room_.choose(pod, {claim.gpus.begin(), claim.gpus.end()});
         if (!place) place = room_.choose(pod, {});  // some of them, of several
         // Only the rest of the pod does not fit there, and no other GPU is free: it waits where it is.
         if (place && std::ranges::is_permutation(place->gpus, claim.gpus)) {
-            return room_.take(claim, &pod.wish);
+            return room_.take(claim, &pod.request);
         }
         Act act = act_for(pod, Act::Kind::kReplace);
         act.old_uid = claim.claim.uid;
@@ -146,14 +146,14 @@ private:
 
     /// True: pods are on their way out, or are asked to go.
     bool make_room(const PinnedPod& pod) {
-        if (!pod.pod.may_preempt || pod.wish.count > 1 || pod.wish.is_mig()) return false;
+        if (!pod.pod.may_preempt || pod.request.count > 1 || pod.request.is_mig()) return false;
         std::optional<std::vector<const KnownClaim*>> fewest;
         for (const Gpu& gpu : room_.gpus()) {
             if (!room_.admits(gpu, pod.pod)) continue;
             std::vector<const KnownClaim*> gone;
             for (const KnownClaim* const claim : lower(gpu, pod)) {
                 gone.push_back(claim);
-                if (!room_.fits_without(gpu, pod.wish, gone)) continue;
+                if (!room_.fits_without(gpu, pod.request, gone)) continue;
                 if (!fewest || gone.size() < fewest->size()) fewest = gone;
                 break;
             }
@@ -170,7 +170,7 @@ private:
         assumed.claim.name_space = pod.pod.name_space;
         assumed.claim.name = pod.claim;
         if (const auto place = room_.choose(pod, {})) assumed.gpus = place->gpus;
-        room_.take(assumed, &pod.wish);
+        room_.take(assumed, &pod.request);
         if (!act.victims.empty()) acts_.push_back(std::move(act));
         return true;
     }

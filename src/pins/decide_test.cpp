@@ -66,7 +66,7 @@ TEST_F(Pins, GpusWithoutAModelAndMoreThanSixteenOfANodeAreSeen) {
     }
     std::set<std::string> chosen;
     for (int i = 10; i < 30; ++i) {
-        add({.name = "p" + std::to_string(i), .wish = "memory=16Gi,compute=100"});
+        add({.name = "p" + std::to_string(i), .request = "memory=16Gi,compute=100"});
     }
     for (const Act& act : look()) chosen.insert(gpu_of(act));
     EXPECT_EQ(chosen, std::set<std::string>(uuids.begin(), uuids.end()));
@@ -99,7 +99,7 @@ TEST_F(Pins, PodsOfOneLookDoNotGetTheSameRoom) {
 }
 
 TEST_F(Pins, ARoomThatAWaitingClaimWillTakeIsTaken) {
-    const PinnedPod& first = add({.name = "first", .wish = "gpu"});
+    const PinnedPod& first = add({.name = "first", .request = "gpu"});
     world.claims.push_back(test_claim(first, 1, "GPU-a"));
     add({.name = "p"});
     const auto acts = look();
@@ -209,7 +209,7 @@ TEST_F(Pins, ForAPodThatNoGpuCouldEverTakeNobodyGoes) {
     run("low", "a");
     run("low2", "b");
     rules.preemption = true;
-    add({.name = "p", .wish = "memory=20Gi", .priority = 10});
+    add({.name = "p", .request = "memory=20Gi", .priority = 10});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(1));
     EXPECT_EQ(acts[0].kind, Kind::kCreate);
@@ -243,8 +243,8 @@ TEST_F(Pins, AClaimThatWasNotMadeForThePodIsNotTouched) {
 // Row: 1.34/1.35.
 TEST_F(Pins, FixedSharesArePinnedWithoutCapacity) {
     world.slices = {test_slice("a", {"GPU-a"}, false)};
-    add({.name = "p", .wish = "memory=3Gi"});
-    add({.name = "q", .wish = "memory=5Gi"});
+    add({.name = "p", .request = "memory=3Gi"});
+    add({.name = "q", .request = "memory=5Gi"});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(2));
     EXPECT_EQ(gpu_of(acts[0]), "GPU-a");
@@ -273,8 +273,8 @@ TEST_F(Pins, NodesThatThePodMayNotGoToAreLeftOut) {
 
 TEST_F(Pins, HigherPriorityComesFirst) {
     run("one", "b");
-    add({.name = "low", .wish = "gpu"});
-    add({.name = "high", .wish = "gpu", .priority = 5});
+    add({.name = "low", .request = "gpu"});
+    add({.name = "high", .request = "gpu", .priority = 5});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(2));
     EXPECT_EQ(acts[0].pod + gpu_of(acts[0]), "highGPU-a");
@@ -298,7 +298,7 @@ TEST_F(Pins, SeveralGpusAreOfOneNodeAndEachHasARequest) {
     world.slices = {test_slice("a", {"GPU-a", "GPU-b"}), test_slice("b", {"GPU-c", "GPU-d"})};
     run("other", "a", 0, "4Gi", 25);
     world.claims.back().claim.allocation->devices[0].device.device = "GPU-a-dev";
-    add({.name = "p", .wish = "gpu,count=2"});
+    add({.name = "p", .request = "gpu,count=2"});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(1));
     EXPECT_EQ(gpu_of(acts[0]), "GPU-c,GPU-d");
@@ -306,16 +306,16 @@ TEST_F(Pins, SeveralGpusAreOfOneNodeAndEachHasARequest) {
     ASSERT_THAT(requests, SizeIs(2));
     EXPECT_EQ(requests[1]["name"], "gpu-1");
     EXPECT_THAT(selectors_of(acts[0], 1)[0], HasSubstr("uuid == \"GPU-d\""));
-    add({.name = "q", .wish = "memory=8Gi,compute=50,count=2"});
+    add({.name = "q", .request = "memory=8Gi,compute=50,count=2"});
     EXPECT_EQ(gpu_of(look().at(1)), "GPU-a,GPU-b") << "what is used already is filled first";
-    add({.name = "r", .wish = "gpu,count=3"});
+    add({.name = "r", .request = "gpu,count=3"});
     EXPECT_EQ(gpu_of(look().at(2)), "") << "kube-scheduler and an autoscaler act";
 }
 
 TEST_F(Pins, MigDevicesAreMadeOnOneGpuAsLongAsTheyFit) {
     const auto cut = test_cut_slices("a", {"GPU-a", "GPU-b"});
     world.slices = cut;
-    add({.name = "p", .wish = "mig=2g.10gb"});
+    add({.name = "p", .request = "mig=2g.10gb"});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(1));
     EXPECT_EQ(gpu_of(acts[0]), "GPU-a");
@@ -325,9 +325,9 @@ TEST_F(Pins, MigDevicesAreMadeOnOneGpuAsLongAsTheyFit) {
     EXPECT_THAT(selectors_of(acts[0]), ElementsAre(HasSubstr("parentUUID == \"GPU-a\""),
                                                    HasSubstr("profile == \"2g.10gb\"")));
     // Of those that are decided together each counts for the next.
-    add({.name = "q", .wish = "mig=2g.10gb"});
-    add({.name = "r", .wish = "gpu"});
-    add({.name = "s", .wish = "mig=1g.5gb"});
+    add({.name = "q", .request = "mig=2g.10gb"});
+    add({.name = "r", .request = "gpu"});
+    add({.name = "s", .request = "mig=1g.5gb"});
     std::vector<std::string> gpus;
     for (const Act& act : look()) gpus.push_back(gpu_of(act));
     EXPECT_THAT(gpus, ElementsAre("GPU-a", "GPU-a", "GPU-b", ""));
@@ -335,13 +335,13 @@ TEST_F(Pins, MigDevicesAreMadeOnOneGpuAsLongAsTheyFit) {
 
 TEST_F(Pins, AGpuThatIsCutIsNoWholeGpuAndTheOtherWayRound) {
     world.slices = test_cut_slices("a", {"GPU-a", "GPU-b"});
-    const PinnedPod& small = add({.name = "other", .wish = "mig=1g.5gb", .node = "a"});
+    const PinnedPod& small = add({.name = "other", .request = "mig=1g.5gb", .node = "a"});
     world.claims.push_back(allocated(test_claim(small, 1, "GPU-a"), "a", "GPU-a-small-0", "", 0));
-    const PinnedPod& whole = add({.name = "whole", .wish = "gpu", .node = "a"});
+    const PinnedPod& whole = add({.name = "whole", .request = "gpu", .node = "a"});
     world.claims.push_back(allocated(test_claim(whole, 1, "GPU-b"), "a", "GPU-b-all", "", 0));
-    add({.name = "p", .wish = "gpu"});
-    add({.name = "q", .wish = "mig=2g.10gb"});
-    add({.name = "r", .wish = "mig=2g.10gb"});
+    add({.name = "p", .request = "gpu"});
+    add({.name = "q", .request = "mig=2g.10gb"});
+    add({.name = "r", .request = "mig=2g.10gb"});
     std::vector<std::string> gpus;
     for (const Act& act : look()) gpus.push_back(gpu_of(act));
     EXPECT_THAT(gpus, ElementsAre("", "GPU-a", "")) << "one half of GPU-a is left";
@@ -349,7 +349,7 @@ TEST_F(Pins, AGpuThatIsCutIsNoWholeGpuAndTheOtherWayRound) {
 
 TEST_F(Pins, SeveralMigDevicesMayBeOfOneGpu) {
     world.slices = test_cut_slices("a", {"GPU-a", "GPU-b"});
-    add({.name = "p", .wish = "mig=2g.10gb,count=3"});
+    add({.name = "p", .request = "mig=2g.10gb,count=3"});
     const auto acts = look();
     ASSERT_THAT(acts, SizeIs(1));
     EXPECT_EQ(gpu_of(acts[0]), "GPU-a,GPU-b");

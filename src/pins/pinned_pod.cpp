@@ -35,12 +35,12 @@ std::optional<PinnedPod> read_pinned_pod(std::string_view json) {
     auto pod = scheduling::read_gpu_pod(json);
     const auto root = document::parse_json(json);
     if (!pod || !root) return std::nullopt;
-    PinnedPod made{.pod = *std::move(pod), .claim = named_claim(*root), .wish = {}};
+    PinnedPod made{.pod = *std::move(pod), .claim = named_claim(*root), .request = {}};
     if (!made.claim.starts_with(admission::kClaimPrefix)) return std::nullopt;
-    auto wish = admission::parse_claim_wish(
+    auto request = admission::parse_claim_request(
         text_at(*root, {"metadata", "annotations", admission::kClaimAnnotation}));
-    if (!wish) return std::nullopt;
-    made.wish = *wish;
+    if (!request) return std::nullopt;
+    made.request = *request;
     return made;
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admission/claim_wish.h"
+#include "admission/claim_request.h"
 #include "claims/claim.h"
 #include "scheduling/gpu_pod.h"
 
@@ -16,9 +16,9 @@ namespace aliquot::pins {
 struct PinnedPod {
     scheduling::GpuPod pod;
     std::string claim;  // name of the ResourceClaim, in the pod's namespace
-    admission::ClaimWish wish;
+    admission::ClaimRequest request;
 };
-/// Any bytes. Empty: no such pod; also one whose claim has another kind of name, or whose wish cannot be read.
+/// Any bytes. Empty: no such pod; also one whose claim has another kind of name, or whose request cannot be read.
 std::optional<PinnedPod> read_pinned_pod(std::string_view json);
 
 /// A ResourceClaim of the cluster, and what we have noted on it if it is ours.

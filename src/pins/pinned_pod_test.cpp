@@ -9,9 +9,9 @@ namespace aliquot::pins {
 namespace {
 
 TEST(PinnedPod, IsOneWithAClaimThatTheWebhookHasNamed) {
-    const PinnedPod pod = test_pod({.name = "p", .wish = "memory=3Gi,compute=25"});
+    const PinnedPod pod = test_pod({.name = "p", .request = "memory=3Gi,compute=25"});
     EXPECT_EQ(pod.claim, "aq-p");
-    EXPECT_EQ(pod.wish.percent(), 25U);
+    EXPECT_EQ(pod.request.percent(), 25U);
     for (const char* const json :
          {"", "7", "{}", R"({"metadata":{"uid":"u"}})",
           R"({"metadata":{"uid":"u","annotations":{"aliquot.dev/claim":"gpu"}},"spec":{}})",

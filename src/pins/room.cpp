@@ -95,10 +95,10 @@ Room::Room(const std::vector<claims::Slice>& slices, const std::vector<k8s::Node
     for (const k8s::Node& node : nodes) nodes_.emplace(node.name, node);
 }
 
-Part Room::part_of(const Gpu& gpu, const admission::ClaimWish& wish) {
-    if (wish.is_whole()) return {.bytes = gpu.memory_bytes, .percent = kAll};
-    const std::uint64_t steps = (wish.memory_bytes + gpu.memory_step - 1) / gpu.memory_step;
-    return {.bytes = steps * gpu.memory_step, .percent = wish.percent()};
+Part Room::part_of(const Gpu& gpu, const admission::ClaimRequest& request) {
+    if (request.is_whole()) return {.bytes = gpu.memory_bytes, .percent = kAll};
+    const std::uint64_t steps = (request.memory_bytes + gpu.memory_step - 1) / gpu.memory_step;
+    return {.bytes = steps * gpu.memory_step, .percent = request.percent()};
 }
 
 bool Room::has_counters(const Gpu& gpu) const {
@@ -133,7 +133,7 @@ void Room::change(Gpu& gpu, const Part& part, const std::string& claim, bool tak
     }
 }
 
-void Room::change(const KnownClaim& known, const admission::ClaimWish* wish, bool take) {
+void Room::change(const KnownClaim& known, const admission::ClaimRequest* request, bool take) {
     const std::string name = known.claim.full_name();
     if (known.claim.allocation) {
         for (const claims::Allocated& part : known.claim.allocation->devices) {
@@ -149,45 +149,45 @@ void Room::change(const KnownClaim& known, const admission::ClaimWish* wish, boo
         }
         return;
     }
-    if (wish == nullptr) return;
-    unsigned left = wish->count;
+    if (request == nullptr) return;
+    unsigned left = request->count;
     for (const std::string& uuid : known.gpus) {
         for (Gpu& gpu : gpus_) {
-            const bool other = gpu.uuid != uuid || gpu.mig_profile != wish->mig_profile;
+            const bool other = gpu.uuid != uuid || gpu.mig_profile != request->mig_profile;
             const bool held = gpu.holders.contains(name);
-            if (left == 0 || other || (take ? held || !fits(gpu, *wish) : !held)) continue;
-            change(gpu, part_of(gpu, *wish), name, take);
+            if (left == 0 || other || (take ? held || !fits(gpu, *request) : !held)) continue;
+            change(gpu, part_of(gpu, *request), name, take);
             --left;
-            if (!wish->is_mig()) break;  // of MIG devices one GPU may have several
+            if (!request->is_mig()) break;  // of MIG devices one GPU may have several
         }
     }
 }
 
-void Room::take(const KnownClaim& claim, const admission::ClaimWish* wish) {
-    change(claim, wish, true);
+void Room::take(const KnownClaim& claim, const admission::ClaimRequest* request) {
+    change(claim, request, true);
 }
 
-void Room::give_back(const KnownClaim& claim, const admission::ClaimWish* wish) {
-    change(claim, wish, false);
+void Room::give_back(const KnownClaim& claim, const admission::ClaimRequest* request) {
+    change(claim, request, false);
 }
 
-bool Room::fits(const Gpu& gpu, const admission::ClaimWish& wish) const {
-    const Part part = part_of(gpu, wish);
-    if (gpu.mig_profile != wish.mig_profile) return false;
+bool Room::fits(const Gpu& gpu, const admission::ClaimRequest& request) const {
+    const Part part = part_of(gpu, request);
+    if (gpu.mig_profile != request.mig_profile) return false;
     if (gpu.holders.empty() && !has_counters(gpu)) return false;
-    if (wish.is_mig()) return gpu.holders.empty();
-    if (wish.is_whole() && !gpu.whole_gpu) return false;
+    if (request.is_mig()) return gpu.holders.empty();
+    if (request.is_whole() && !gpu.whole_gpu) return false;
     if (!gpu.shared) return gpu.holders.empty() && part.bytes <= gpu.memory_bytes;
     return gpu.used_bytes + part.bytes <= gpu.memory_bytes &&
            gpu.used_percent + part.percent <= kAll;
 }
 
-bool Room::fits_without(const Gpu& gpu, const admission::ClaimWish& wish,
+bool Room::fits_without(const Gpu& gpu, const admission::ClaimRequest& request,
                         const std::vector<const KnownClaim*>& gone) const {
     Room after(*this);
     for (const KnownClaim* const one : gone) after.give_back(*one, nullptr);
     const auto same = std::ranges::find(after.gpus_, gpu.id, &Gpu::id);
-    return after.fits(*same, wish);
+    return after.fits(*same, request);
 }
 
 bool Room::admits(const Gpu& gpu, const scheduling::GpuPod& pod) const {
@@ -211,9 +211,9 @@ bool Room::could_ever(const PinnedPod& pod) const {
         gpu.holders.clear();
     }
     for (auto& [id, counter] : empty.counters_) counter.used = 0;
-    if (pod.wish.count > 1) return empty.choose_together(pod, {}).has_value();
+    if (pod.request.count > 1) return empty.choose_together(pod, {}).has_value();
     return std::ranges::any_of(empty.gpus_, [&](const Gpu& gpu) {
-        return admits(gpu, pod.pod) && empty.fits(gpu, pod.wish);
+        return admits(gpu, pod.pod) && empty.fits(gpu, pod.request);
     });
 }
 
@@ -229,7 +229,7 @@ Room Room::part(std::span<const Gpu> gpus) const {
 }
 
 /// What is used already is filled first.
-unsigned Room::fill(const admission::ClaimWish& wish, const std::set<std::string>& without,
+unsigned Room::fill(const admission::ClaimRequest& request, const std::set<std::string>& without,
                     std::vector<std::string>& gpus) {
     std::map<std::string, unsigned> used;
     for (const Gpu& gpu : gpus_) {
@@ -243,10 +243,10 @@ unsigned Room::fill(const admission::ClaimWish& wish, const std::set<std::string
                              [&](const Gpu* gpu) { return used.at(gpu->uuid); });
     unsigned count = 0;
     for (Gpu* const gpu : candidates) {
-        if (count == wish.count) break;
+        if (count == request.count) break;
         const bool chosen = std::ranges::find(gpus, gpu->uuid) != gpus.end();
-        if ((chosen && !wish.is_mig()) || !fits(*gpu, wish)) continue;
-        change(*gpu, part_of(*gpu, wish), "one of them", true);
+        if ((chosen && !request.is_mig()) || !fits(*gpu, request)) continue;
+        change(*gpu, part_of(*gpu, request), "one of them", true);
         if (!chosen) gpus.push_back(gpu->uuid);
         ++count;
     }
@@ -265,12 +265,12 @@ std::optional<Room::Place> Room::choose_together(const PinnedPod& pod,
         begin = end;
         if (!admits(here.front(), pod.pod)) continue;
         Place place;
-        if (part(here).fill(pod.wish, without, place.gpus) < pod.wish.count) continue;
+        if (part(here).fill(pod.request, without, place.gpus) < pod.request.count) continue;
         // The node with the least room for it, so that others keep theirs for what needs it.
         const auto room =
-            std::ranges::count_if(here, [&](const Gpu& one) { return fits(one, pod.wish); });
+            std::ranges::count_if(here, [&](const Gpu& one) { return fits(one, pod.request); });
         if (best && room >= least) continue;
-        place.consumes = !pod.wish.is_mig() && std::ranges::any_of(here, &Gpu::shared);
+        place.consumes = !pod.request.is_mig() && std::ranges::any_of(here, &Gpu::shared);
         best = std::move(place);
         least = room;
     }
@@ -279,7 +279,7 @@ std::optional<Room::Place> Room::choose_together(const PinnedPod& pod,
 
 std::optional<Room::Place> Room::choose(const PinnedPod& pod,
                                         const std::set<std::string>& without) {
-    if (pod.wish.count > 1 || pod.wish.is_mig()) return choose_together(pod, without);
+    if (pod.request.count > 1 || pod.request.is_mig()) return choose_together(pod, without);
     if (auto shared = choose_shared(pod, without)) return shared;
     return choose_whole(pod, without);
 }
@@ -322,7 +322,7 @@ std::optional<Room::Place> Room::choose_shared(const PinnedPod& pod,
     take(of_node);
     if (by_node.empty()) return std::nullopt;
     const Gpu& any = *by_node.begin()->second.front();
-    const Part part = part_of(any, pod.wish);
+    const Part part = part_of(any, pod.request);
     const auto request = request_of(part.bytes, part.percent);
     engine.set_workload(placement::typical_types(std::vector{std::pair(request, 1.0)}));
     const auto count = static_cast<unsigned>(std::min<std::size_t>(by_node.size(), kMostPlaces));
@@ -330,9 +330,10 @@ std::optional<Room::Place> Room::choose_shared(const PinnedPod& pod,
         const auto& gpus = by_node.at(place.node);
         if (place.devices.empty()) continue;
         const Gpu& best = *gpus[place.devices.front()];
-        if (fits(best, pod.wish) && !without.contains(best.uuid)) return Place{{best.uuid}, true};
+        if (fits(best, pod.request) && !without.contains(best.uuid))
+            return Place{{best.uuid}, true};
         for (const Gpu* const gpu : gpus) {  // the engine names one of each node
-            if (fits(*gpu, pod.wish) && !without.contains(gpu->uuid))
+            if (fits(*gpu, pod.request) && !without.contains(gpu->uuid))
                 return Place{{gpu->uuid}, true};
         }
     }
@@ -344,7 +345,7 @@ std::optional<Room::Place> Room::choose_whole(const PinnedPod& pod,
                                               const std::set<std::string>& without) {
     const Gpu* best = nullptr;
     for (const Gpu& gpu : gpus_) {
-        if (gpu.shared || without.contains(gpu.uuid) || !fits(gpu, pod.wish)) continue;
+        if (gpu.shared || without.contains(gpu.uuid) || !fits(gpu, pod.request)) continue;
         if (!admits(gpu, pod.pod)) continue;
         if (best == nullptr || gpu.memory_bytes < best->memory_bytes) best = &gpu;
     }

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "admission/claim_wish.h"
+#include "admission/claim_request.h"
 #include "claims/claim.h"
 #include "k8s/node.h"
 #include "pins/pinned_pod.h"
@@ -37,7 +37,7 @@ struct Gpu {
     std::set<std::string> holders{};  // claims, "ai/aq-1"
 };
 
-/// What a wish takes of a GPU.
+/// What a request takes of a GPU.
 struct Part {
     std::uint64_t bytes = 0;
     unsigned percent = 0;
@@ -50,9 +50,9 @@ public:
     /// Of the newest generation of each pool of one node; without those that are tainted or whose uuid is no plain text.
     Room(const std::vector<claims::Slice>& slices, const std::vector<k8s::Node>& nodes);
 
-    /// A claim that is allocated holds what its allocation says; one that waits with a GPU of its own what its pod wishes.
-    void take(const KnownClaim& claim, const admission::ClaimWish* wish);
-    void give_back(const KnownClaim& claim, const admission::ClaimWish* wish);
+    /// A claim that is allocated holds what its allocation says; one that waits with a GPU of its own what its pod asks for.
+    void take(const KnownClaim& claim, const admission::ClaimRequest* request);
+    void give_back(const KnownClaim& claim, const admission::ClaimRequest* request);
 
     struct Place {
         std::vector<std::string> gpus;  // uuids, of one node
@@ -67,24 +67,24 @@ public:
     [[nodiscard]] bool consumes() const;
 
     [[nodiscard]] const std::vector<Gpu>& gpus() const { return gpus_; }
-    [[nodiscard]] bool fits(const Gpu& gpu, const admission::ClaimWish& wish) const;
+    [[nodiscard]] bool fits(const Gpu& gpu, const admission::ClaimRequest& request) const;
     /// The node is there, ready, not cordoned, and takes the pod by its labels and taints.
     [[nodiscard]] bool admits(const Gpu& gpu, const scheduling::GpuPod& pod) const;
     /// `fits`, when these claims had ended: of one GPU.
-    [[nodiscard]] bool fits_without(const Gpu& gpu, const admission::ClaimWish& wish,
+    [[nodiscard]] bool fits_without(const Gpu& gpu, const admission::ClaimRequest& request,
                                     const std::vector<const KnownClaim*>& gone) const;
 
 private:
-    [[nodiscard]] static Part part_of(const Gpu& gpu, const admission::ClaimWish& wish);
-    void change(const KnownClaim& claim, const admission::ClaimWish* wish, bool take);
+    [[nodiscard]] static Part part_of(const Gpu& gpu, const admission::ClaimRequest& request);
+    void change(const KnownClaim& claim, const admission::ClaimRequest* request, bool take);
     void change(Gpu& gpu, const Part& part, const std::string& claim, bool take);
     /// What a device takes of the counters of its pool is there.
     [[nodiscard]] bool has_counters(const Gpu& gpu) const;
     Room() = default;
     /// Of some GPUs of one pool alone.
     [[nodiscard]] Room part(std::span<const Gpu> gpus) const;
-    /// Takes as many as fit, up to `wish.count`, and says how many; `gpus` gets where.
-    unsigned fill(const admission::ClaimWish& wish, const std::set<std::string>& without,
+    /// Takes as many as fit, up to `request.count`, and says how many; `gpus` gets where.
+    unsigned fill(const admission::ClaimRequest& request, const std::set<std::string>& without,
                   std::vector<std::string>& gpus);
     /// Several of one node, or MIG devices.
     std::optional<Place> choose_together(const PinnedPod& pod,

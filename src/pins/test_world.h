@@ -95,7 +95,7 @@ inline std::vector<claims::Slice> test_cut_slices(const std::string& node,
 
 struct TestPod {
     std::string name;
-    std::string wish = "memory=8Gi,compute=50";
+    std::string request = "memory=8Gi,compute=50";
     int priority = 0;
     std::string node{};
     std::string unschedulable{};
@@ -108,7 +108,7 @@ inline PinnedPod test_pod(const TestPod& pod) {
         R"(","creationTimestamp":"2026-11-28T10:00:00Z",)" +
         (pod.leaving ? R"("deletionTimestamp":"2026-11-28T11:00:00Z",)" : "") +
         R"("labels":{"aliquot.dev/claim":"pinned"},"annotations":{"aliquot.dev/claim":")" +
-        pod.wish + R"("}},"spec":{"priority":)" + std::to_string(pod.priority) +
+        pod.request + R"("}},"spec":{"priority":)" + std::to_string(pod.priority) +
         (pod.node.empty() ? "" : R"(,"nodeName":")" + pod.node + "\"") + pod.more_spec +
         R"(,"resourceClaims":[{"name":"aliquot","resourceClaimName":"aq-)" + pod.name +
         R"("}],"containers":[{"name":"main"}]},"status":{"phase":"Pending","conditions":[)" +

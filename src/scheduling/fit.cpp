@@ -97,10 +97,10 @@ std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, con
 
 std::optional<Target> fit_wish(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
                                const Pools& pools) {
-    const auto node = pod.wish ? nodes.find(pod.wish->node) : nodes.end();
+    const auto node = pod.preferred ? nodes.find(pod.preferred->node) : nodes.end();
     if (node == nodes.end() || !keeps_off(pod, node->second).empty()) return std::nullopt;
-    if (!Room::now(node->second, pools).take_these(pod, pod.wish->units)) return std::nullopt;
-    return pod.wish;
+    if (!Room::now(node->second, pools).take_these(pod, pod.preferred->units)) return std::nullopt;
+    return pod.preferred;
 }
 
 std::string lacks(const GpuPod& pod, const ServedNode& node, const Pools& pools) {

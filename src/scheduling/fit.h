@@ -28,7 +28,7 @@ std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, con
 std::optional<DeviceUnits> fit_on(const GpuPod& pod, const ServedNode& node, const Pools& pools,
                                   const DeviceUnits& returned);
 
-/// What the pod wishes for, if it can have just that.
+/// What the pod prefers, if it can have just that.
 std::optional<Target> fit_wish(const GpuPod& pod, const std::map<std::string, ServedNode>& nodes,
                                const Pools& pools);
 

@@ -79,7 +79,7 @@ struct GpuPod {
     std::vector<std::string> claims;        // of its volumes
     std::vector<VolumeRule> volumes{};      // what they mean; by who knows of volumes
     const NodeRules* neighbours = nullptr;  // what other pods mean; while a decision is made
-    std::optional<Target> wish{};           // that it gets if it can have exactly this
+    std::optional<Target> preferred{};      // that it gets if it can have exactly this
     GangClaim claim;
     std::string gang;  // id of the gang that it is placed with; empty: it is placed alone
 

@@ -65,7 +65,7 @@ void MovedPods::set(const GpuPod& pod, Time now) {
                        .what = pod.full_name() + " on " + pod.node};
 }
 
-std::optional<Target> MovedPods::wish_of(const GpuPod& waiting, Time now) const {
+std::optional<Target> MovedPods::target_of(const GpuPod& waiting, Time now) const {
     if (waiting.owner.empty()) return std::nullopt;
     for (const auto& [uid, moved] : moved_) {
         if (!moved.is_fulfilled && moved.is_for(waiting) && moved.note.until >= now)
@@ -77,7 +77,8 @@ std::optional<Target> MovedPods::wish_of(const GpuPod& waiting, Time now) const 
 std::string MovedPods::fulfil(const GpuPod& pod) {
     const auto found = std::find_if(moved_.begin(), moved_.end(), [&](const auto& one) {
         const Moved& moved = one.second;
-        return pod.wish && !moved.is_fulfilled && moved.is_for(pod) && moved.note.to == *pod.wish;
+        return pod.preferred && !moved.is_fulfilled && moved.is_for(pod) &&
+               moved.note.to == *pod.preferred;
     });
     if (found == moved_.end()) return {};
     found->second.is_fulfilled = true;  // its pod may still be leaving

@@ -11,7 +11,7 @@
 #include "scheduling/gpu_pod.h"
 
 /// How a pod that somebody moves comes back where it is meant to be: who evicts it writes that on it before
-/// (kMoveAnnotation), and the pod that its owner makes in its place wishes for it. The pod that comes is another one,
+/// (kMoveAnnotation), and the pod that its owner makes in its place prefers its place. The pod that comes is another one,
 /// so nothing else could tell.
 namespace aliquot::scheduling {
 
@@ -27,7 +27,7 @@ std::string to_json(const MoveNote& note);
 /// Any bytes. Empty: it is no such text, or of a newer version.
 std::optional<MoveNote> parse_move_note(std::string_view json);
 
-/// The pods that were moved of late. What they say is a wish: the place is given only where the pod may go and what
+/// The pods that were moved of late. What they say is a preference: the place is given only where the pod may go and what
 /// it asks is free, so a forged note chooses among free GPUs at most. Not thread-safe.
 class MovedPods {
 public:
@@ -36,7 +36,7 @@ public:
     /// A pod as it is now. One that has gone is kept in mind until its note's time is over.
     void set(const GpuPod& pod, Time now);
     /// Where a waiting pod is to go, because one of the same owner that asked for the same was moved.
-    [[nodiscard]] std::optional<Target> wish_of(const GpuPod& waiting, Time now) const;
+    [[nodiscard]] std::optional<Target> target_of(const GpuPod& waiting, Time now) const;
     /// It got what it wished for: no other pod does. Which pod was moved, and from where: "team/web-1 on node-a";
     /// empty: none is known.
     std::string fulfil(const GpuPod& pod);

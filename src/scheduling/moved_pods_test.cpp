@@ -32,24 +32,24 @@ TEST(MovedPods, TellTheNextOfTheSameOwnerAndShapeWhereToGoOnce) {
     leaves.move = to_json(MoveNote{now + 5min, kThere});
     moved.set(leaves, now);
     GpuPod next = pod("new", 2);
-    EXPECT_EQ(moved.wish_of(next, now), kThere);
-    EXPECT_FALSE(moved.wish_of(pod("larger", 3), now));
-    EXPECT_FALSE(moved.wish_of(next, now + 6min)) << "its time is over";
+    EXPECT_EQ(moved.target_of(next, now), kThere);
+    EXPECT_FALSE(moved.target_of(pod("larger", 3), now));
+    EXPECT_FALSE(moved.target_of(next, now + 6min)) << "its time is over";
     GpuPod other = next;
     other.owner = "db";
-    EXPECT_FALSE(moved.wish_of(other, now));
-    next.wish = kThere;
+    EXPECT_FALSE(moved.target_of(other, now));
+    next.preferred = kThere;
     EXPECT_EQ(moved.fulfil(next), "team/old on a");
     EXPECT_EQ(moved.fulfil(next), "") << "once";
-    EXPECT_FALSE(moved.wish_of(pod("third", 2), now));
+    EXPECT_FALSE(moved.target_of(pod("third", 2), now));
     moved.set(leaves, now);  // it is still leaving
-    EXPECT_FALSE(moved.wish_of(pod("third", 2), now));
+    EXPECT_FALSE(moved.target_of(pod("third", 2), now));
     leaves.move = to_json(MoveNote{now + 6min, kThere});
     moved.set(leaves, now);
-    EXPECT_TRUE(moved.wish_of(pod("third", 2), now)) << "another note";
+    EXPECT_TRUE(moved.target_of(pod("third", 2), now)) << "another note";
     leaves.move.clear();  // its eviction was refused
     moved.set(leaves, now);
-    EXPECT_FALSE(moved.wish_of(pod("third", 2), now));
+    EXPECT_FALSE(moved.target_of(pod("third", 2), now));
 }
 
 TEST(MovedPods, ReadNotesOfAnybody) {
@@ -68,7 +68,7 @@ TEST(MovedPods, ReadNotesOfAnybody) {
     leaves.node = "a";
     leaves.move = to_json(MoveNote{now + 25h, kThere});
     moved.set(leaves, now);
-    EXPECT_FALSE(moved.wish_of(pod("new", 2), now)) << "nobody plans for so long";
+    EXPECT_FALSE(moved.target_of(pod("new", 2), now)) << "nobody plans for so long";
 }
 
 TEST(Books, GiveAPodWhatItWishesForIfItIsFree) {
@@ -81,16 +81,16 @@ TEST(Books, GiveAPodWhatItWishesForIfItIsFree) {
     }
     GpuPod asks = pod("p", 2);
     asks.is_gated = true;
-    asks.wish = kThere;
+    asks.preferred = kThere;
     Decision decision = books.what_if(asks);
     EXPECT_THAT(decision.targets, testing::ElementsAre(kThere)) << "just there";
     for (const auto& units :
          {DeviceUnits{{kMps, {{"GPU-b", 1}}}}, DeviceUnits{{kMps, {{"GPU-b", 9}}}},
           DeviceUnits{{kMps, {{"GPU-z", 2}}}}, DeviceUnits{}}) {
-        asks.wish = Target{"b", units};
-        EXPECT_EQ(books.what_if(asks).targets.size(), 3U) << "as without a wish";
+        asks.preferred = Target{"b", units};
+        EXPECT_EQ(books.what_if(asks).targets.size(), 3U) << "as without one";
     }
-    asks.wish = kThere;
+    asks.preferred = kThere;
     ASSERT_EQ(books.decide(asks).targets.size(), 1U);
     GpuPod big = pod("big", 8);
     big.is_gated = true;

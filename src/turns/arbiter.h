@@ -6,7 +6,7 @@
 
 namespace aliquot::turns {
 
-/// What a container says about one device, as it was read once (abi::Wish).
+/// What a container says about one device, as it was read once (abi::Demand).
 struct Wants {
     std::uint32_t asked = 0;
     std::uint32_t rests = 0;

@@ -197,7 +197,7 @@ TEST(Arbiter, AWishIsAnsweredOnce) {
     arbiter.see(one, {.asked = 5}, kStart);
     arbiter.decide(kStart);
     ASSERT_EQ(arbiter.holder(), one);
-    // The number that is still there when the turn is given back is no new wish.
+    // The number that is still there when the turn is given back is no new demand.
     const std::uint32_t ones = given_back(one, kStart);
     arbiter.see(one, {.asked = 5, .done = ones}, kStart + kMs);
     arbiter.see(other, {.asked = 9}, kStart + kMs);

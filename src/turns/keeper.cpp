@@ -51,11 +51,11 @@ std::uint32_t weight_of(const guard_region::Limits& limits) {
     return limits.weight != 0 ? limits.weight : limits.cap_ppm / guard_region::kPpmPerPercent + 1;
 }
 
-Wants read_wish(const abi::Wish& wish) {
-    return {.asked = wish.asked.load(std::memory_order_acquire),
-            .rests = wish.rests.load(std::memory_order_acquire),
-            .done = wish.done.load(std::memory_order_acquire),
-            .busy_until_ns = wish.busy_until_ns.load(std::memory_order_acquire)};
+Wants read_demand(const abi::Demand& demand) {
+    return {.asked = demand.asked.load(std::memory_order_acquire),
+            .rests = demand.rests.load(std::memory_order_acquire),
+            .done = demand.done.load(std::memory_order_acquire),
+            .busy_until_ns = demand.busy_until_ns.load(std::memory_order_acquire)};
 }
 
 void tell(abi::Turn& turn, std::uint32_t word) {
@@ -202,7 +202,7 @@ void Keeper::see(Container& container, std::uint64_t now) {
     }
     for (std::size_t i = 0; i < container.places.size(); ++i) {
         const Place& place = container.places[i];
-        place.arbiter->see(place.tenant, read_wish(container.pages.wants().devices[i]), now);
+        place.arbiter->see(place.tenant, read_demand(container.pages.wants().devices[i]), now);
     }
 }
 

@@ -20,7 +20,7 @@ struct TestPod {
     std::string space;
     std::string node;
     std::string resource;  // one device of it; empty: what `claim` says
-    ClaimWish claim{};
+    ClaimRequest claim{};
     std::string image;  // holds /usr/bin/aliquot-probe
     grant::Mechanism mechanism = grant::Mechanism::kNone;
     std::uint64_t memory_mib = 0;  // of the share; 0: no limit is expected

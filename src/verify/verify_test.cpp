@@ -235,7 +235,7 @@ TEST(Wanted, IsWhatANodeOffers) {
     EXPECT_EQ(wanted[0].text, "one nvidia.com/gpu");
     EXPECT_EQ(wanted[0].memory_mib, 3839U);
     EXPECT_TRUE(wanted[0].several);
-    EXPECT_EQ(wanted[1].claim, ClaimWish{.device_class = "gpu.aliquot.dev"});
+    EXPECT_EQ(wanted[1].claim, ClaimRequest{.device_class = "gpu.aliquot.dev"});
     EXPECT_EQ(wanted[1].mechanism, grant::Mechanism::kGuarded);
     EXPECT_EQ(wanted[1].memory_mib, 7168U);
     EXPECT_TRUE(wanted[1].several);

@@ -11,18 +11,18 @@
 namespace aliquot::verify {
 
 /// What test pods ask a node for by a ResourceClaim.
-struct ClaimWish {
+struct ClaimRequest {
     std::string device_class;  // empty: they ask for an extended resource
     std::string memory{};      // of a device that several claims share; empty: all of a device
     std::string compute{};
-    friend bool operator==(const ClaimWish&, const ClaimWish&) = default;
+    friend bool operator==(const ClaimRequest&, const ClaimRequest&) = default;
 };
 
 /// What the test pods of a node ask for, one device or a part of one, and what is known of it.
 struct Wanted {
     std::string text;        // "one nvidia.com/gpu", "1Gi of gpu.aliquot.dev by claim"
     std::string resource{};  // extended resource; empty: by `claim`
-    ClaimWish claim{};
+    ClaimRequest claim{};
     bool told = false;  // somebody says what a share is
     grant::Mechanism mechanism = grant::Mechanism::kNone;
     unsigned kinds = 0;            // of devices that there are

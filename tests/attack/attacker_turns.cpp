@@ -70,14 +70,14 @@ void ask_for_ever(const Deadline& deadline, std::minstd_rand& dice, bool answers
     constexpr unsigned kSoonUs = 150;
     for (std::uint32_t asked = 1; !deadline.over(); ++asked) {
         for (unsigned i = 0; i < abi::kRegionDevices; ++i) {
-            abi::Wish& wish = pages.wants->devices[i];
+            abi::Demand& demand = pages.wants->devices[i];
             const std::uint32_t word = pages.turns->devices[i].word.load();
-            wish.asked = asked | 1U;
-            wish.rests = 0;
+            demand.asked = asked | 1U;
+            demand.rests = 0;
             if (!answers) continue;
-            wish.busy_until_ns = now_ns() + kSoonNs;
+            demand.busy_until_ns = now_ns() + kSoonNs;
             const bool gives_back = (word & abi::kTurnMine) != 0 && dice() % 4 != 0;
-            if (gives_back) wish.done = word >> abi::kTurnGrantShift;
+            if (gives_back) demand.done = word >> abi::kTurnGrantShift;
         }
         tell(*pages.wants);
         ::usleep(answers ? kSoonUs : 2'000);

@@ -39,10 +39,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto note = parse_move_note(text)) {
         const auto again = parse_move_note(to_json(*note));
         expect(again && again->to == note->to);
-        GpuPod wishes{.uid = "w", .devices = {{"main", "nvidia.com/gpu", 2}}, .wish = note->to};
+        GpuPod prefers{
+            .uid = "w", .devices = {{"main", "nvidia.com/gpu", 2}}, .preferred = note->to};
         Books books;
         books.set_node(one_node());
-        (void)books.decide(wishes);
+        (void)books.decide(prefers);
         expect(books.self_check().empty());
     }
     const Granted granted = parse_granted(text);

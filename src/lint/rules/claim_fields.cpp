@@ -63,10 +63,10 @@ void report_problem(const Problem& problem, Report& report) {
 }
 
 /// Amounts of a share of Aliquot's driver.
-void check_amounts(const Value& wish, Report& report) {
-    const std::string device_class = document::text_at(wish, "deviceClassName");
+void check_amounts(const Value& subrequest, Report& report) {
+    const std::string device_class = document::text_at(subrequest, "deviceClassName");
     const bool ours = device_class == "gpu.aliquot.dev";
-    for (const Value::Entry& entry : document::entries_at(wish, {"capacity", "requests"})) {
+    for (const Value::Entry& entry : document::entries_at(subrequest, {"capacity", "requests"})) {
         std::string name = entry.first.scalar;
         const std::string& text = entry.second.scalar;
         if (is_placeholder(text) || is_placeholder(name)) continue;
@@ -98,8 +98,8 @@ void check_requests_of(const Object& object, Report& report) {
     if (requests == nullptr) return;
     for (const Value& request : requests->items) {
         if (const Value* const exactly = request.find("exactly")) check_amounts(*exactly, report);
-        for (const Value& wish : document::items_at(request, {"firstAvailable"})) {
-            check_amounts(wish, report);
+        for (const Value& subrequest : document::items_at(request, {"firstAvailable"})) {
+            check_amounts(subrequest, report);
         }
     }
 }

@@ -163,10 +163,10 @@ void a_neighbour_that_writes_over_its_wishes_stops_nobody_for_long() {
     std::thread hostile([mapped, &enough] {
         auto* const page = static_cast<abi::WantsPage*>(mapped);
         for (std::uint32_t number = 1; !enough; number = number * 1'664'525 + 1'013'904'223) {
-            for (abi::Wish& wish : page->devices) {
-                wish.asked.store(number | 1U);
-                wish.busy_until_ns.store(~std::uint64_t{0});
-                wish.rests.fetch_add(number >> 31U);
+            for (abi::Demand& demand : page->devices) {
+                demand.asked.store(number | 1U);
+                demand.busy_until_ns.store(~std::uint64_t{0});
+                demand.rests.fetch_add(number >> 31U);
             }
             page->changes.fetch_add(1);
             nap_us(100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "admission/claim_wish.h"
+#include "admission/claim_request.h"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ bool is_profile(std::string_view text) {
 class WishReader {
 public:
     /// errors   why it cannot be read
-    Result<ClaimWish> read(std::string_view text) {
+    Result<ClaimRequest> read(std::string_view text) {
         for (const std::string_view part : split(text, ',')) {
             const auto sign = part.find('=');
             const std::string_view key = trim(part.substr(0, sign));
@@ -76,13 +76,13 @@ private:
         return {};
     }
 
-    ClaimWish wish_;
+    ClaimRequest wish_;
     bool gpu_ = false;
     bool counted_ = false;
 };
 
 }  // namespace
 
-Result<ClaimWish> parse_claim_wish(std::string_view text) { return WishReader().read(text); }
+Result<ClaimRequest> parse_claim_request(std::string_view text) { return WishReader().read(text); }
 
 }  // namespace aliquot::admission

@@ -22,7 +22,7 @@ inline constexpr char kClaimPrefix[] = "aq-";     // of the names of these claim
 inline constexpr char kClaimInPod[] = "aliquot";  // its name in the pod's spec.resourceClaims
 
 /// Parts of GPUs, whole ones, or MIG devices, all of one node.
-struct ClaimWish {
+struct ClaimRequest {
     std::uint64_t memory_bytes = 0;             // 0: all of a GPU or MIG device
     std::optional<unsigned> compute_percent{};  // of a part; empty: 100
     std::string mig_profile{};                  // "3g.20gb"; empty: no MIG device
@@ -30,7 +30,7 @@ struct ClaimWish {
     [[nodiscard]] bool is_mig() const { return !mig_profile.empty(); }
     [[nodiscard]] bool is_whole() const { return memory_bytes == 0; }
     [[nodiscard]] unsigned percent() const { return compute_percent.value_or(100); }
-    friend bool operator==(const ClaimWish&, const ClaimWish&) = default;
+    friend bool operator==(const ClaimRequest&, const ClaimRequest&) = default;
 };
 
 /// At most of one claim.
@@ -39,6 +39,6 @@ inline constexpr unsigned kMostClaimDevices = 16;
 /// The value of kClaimAnnotation: "gpu", "mig=PROFILE", or "memory=AMOUNT" and perhaps "compute=PERCENT"; each perhaps with
 /// "count=NUMBER"; in any order, with commas.
 /// errors   kInvalidInput: one line with what is expected
-Result<ClaimWish> parse_claim_wish(std::string_view text);
+Result<ClaimRequest> parse_claim_request(std::string_view text);
 
 }  // namespace aliquot::admission

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: with no share set, one load and a jump more than without the guard.
+// Launches: with no share set, a load and two jumps more than without the guard.
 #include <tuple>
 
 #include "guard/exports.h"
@@ -37,22 +37,63 @@ struct DefaultStream {
 };
 using KernelStream = ArgumentAt<8>;
 
+/// Its own function, with the signature of the entry point.
+#define GUARD_STEP __attribute__((noinline, noclone))
+
 /// One that was not drawn before.
 __attribute__((noinline)) void look(CUstream stream, bool per_thread) {
     if (guarded() && !goes_on_in(stream, per_thread)) enter_launch(stream, per_thread);
 }
 
-/// A launch that is metered, apart from the one that is not: that one is to be a load, a compare and a jump,
-/// with nothing put on the stack. It has the signature of the entry point, so that what is on the stack need
-/// not be moved for it.
+/// An entry point jumps to one of these two: what is on the stack stays where it is. A test and a branch there would
+/// have it loaded and stored for either of them, which takes as long as all else.
+template <auto kCall, class... Arguments>
+GUARD_STEP CUresult passed(Arguments... arguments) {
+    return (g_driver.*kCall)(arguments...);
+}
 template <auto kCall, class Stream, bool kPerThread, class... Arguments>
-__attribute__((noinline, noclone)) CUresult metered(Arguments... arguments) {
+GUARD_STEP CUresult metered(Arguments... arguments) {
     const CUstream stream = Stream::of(arguments...);
     if (__builtin_expect(!takes_drawn(stream, kPerThread), 0)) look(stream, kPerThread);
     const CUresult result = (g_driver.*kCall)(arguments...);
     after_launch();
     return result;
 }
+
+template <auto kCall, class... Arguments>
+constexpr auto passed_as(CUresult (*Driver::* /*call*/)(Arguments...)) {
+    return &passed<kCall, Arguments...>;
+}
+template <auto kCall, class Stream, bool kPerThread, class... Arguments>
+constexpr auto metered_as(CUresult (*Driver::* /*call*/)(Arguments...)) {
+    return &metered<kCall, Stream, kPerThread, Arguments...>;
+}
+
+/// By name: where the stream of a launch is among its arguments, and which default stream it means.
+#define GUARD_LAUNCHES(LAUNCH)                                 \
+    LAUNCH(cuLaunchKernel, KernelStream, false)                \
+    LAUNCH(cuLaunchKernel_ptsz, KernelStream, true)            \
+    LAUNCH(cuLaunchKernelEx, OfConfig, false)                  \
+    LAUNCH(cuLaunchKernelEx_ptsz, OfConfig, true)              \
+    LAUNCH(cuLaunchCooperativeKernel, KernelStream, false)     \
+    LAUNCH(cuLaunchCooperativeKernel_ptsz, KernelStream, true) \
+    LAUNCH(cuGraphLaunch, ArgumentAt<1>, false)                \
+    LAUNCH(cuGraphLaunch_ptsz, ArgumentAt<1>, true)            \
+    LAUNCH(cuLaunch, DefaultStream, false)                     \
+    LAUNCH(cuLaunchGrid, DefaultStream, false)                 \
+    LAUNCH(cuLaunchGridAsync, ArgumentAt<3>, false)            \
+    LAUNCH(cuMemBatchDecompressAsync, ArgumentAt<4>, false)    \
+    LAUNCH(cuMemBatchDecompressAsync_ptsz, ArgumentAt<4>, true)
+
+/// Where each entry point goes now.
+struct Paths {
+#define GUARD_PATH(symbol, stream, per_thread)    \
+    std::atomic<decltype(Driver::symbol)> symbol{ \
+        metered_as<&Driver::symbol, stream, per_thread>(&Driver::symbol)};
+    GUARD_LAUNCHES(GUARD_PATH)
+#undef GUARD_PATH
+};
+constinit Paths g_paths;
 
 template <class Call>
 CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call call) {
@@ -72,53 +113,52 @@ CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call c
 }
 
 }  // namespace
+
+void route_launches(bool passes) {
+#define GUARD_ROUTE(symbol, stream, per_thread)                            \
+    g_paths.symbol.store(passes                                            \
+                             ? passed_as<&Driver::symbol>(&Driver::symbol) \
+                             : metered_as<&Driver::symbol, stream, per_thread>(&Driver::symbol));
+    GUARD_LAUNCHES(GUARD_ROUTE)
+#undef GUARD_ROUTE
+}
+
 }  // namespace aliquot::guard
 
 using namespace aliquot::guard;
+
+#define GUARD_GO(symbol) g_paths.symbol.load(std::memory_order_relaxed)
 
 GUARD_EXPORT(cuLaunchKernel)
 CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                         unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                         CUstream stream, void** params, void** extra) {
-    if (is_passed())
-        return g_driver.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-    return metered<&Driver::cuLaunchKernel, KernelStream, false>(f, gx, gy, gz, bx, by, bz, shared,
-                                                                 stream, params, extra);
+    return GUARD_GO(cuLaunchKernel)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
 }
 
 GUARD_EXPORT(cuLaunchKernel_ptsz)
 CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                              unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
                              CUstream stream, void** params, void** extra) {
-    if (is_passed())
-        return g_driver.cuLaunchKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream, params,
-                                            extra);
-    return metered<&Driver::cuLaunchKernel_ptsz, KernelStream, true>(f, gx, gy, gz, bx, by, bz,
-                                                                     shared, stream, params, extra);
+    return GUARD_GO(cuLaunchKernel_ptsz)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
 }
 
 GUARD_EXPORT(cuLaunchKernelEx)
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) {
-    if (is_passed()) return g_driver.cuLaunchKernelEx(config, f, params, extra);
-    return metered<&Driver::cuLaunchKernelEx, OfConfig, false>(config, f, params, extra);
+    return GUARD_GO(cuLaunchKernelEx)(config, f, params, extra);
 }
 
 GUARD_EXPORT(cuLaunchKernelEx_ptsz)
 CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction f, void** params,
                                void** extra) {
-    if (is_passed()) return g_driver.cuLaunchKernelEx_ptsz(config, f, params, extra);
-    return metered<&Driver::cuLaunchKernelEx_ptsz, OfConfig, true>(config, f, params, extra);
+    return GUARD_GO(cuLaunchKernelEx_ptsz)(config, f, params, extra);
 }
 
 GUARD_EXPORT(cuLaunchCooperativeKernel)
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
                                    unsigned int bx, unsigned int by, unsigned int bz,
                                    unsigned int shared, CUstream stream, void** params) {
-    if (is_passed())
-        return g_driver.cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared, stream,
-                                                  params);
-    return metered<&Driver::cuLaunchCooperativeKernel, KernelStream, false>(
-        f, gx, gy, gz, bx, by, bz, shared, stream, params);
+    return GUARD_GO(cuLaunchCooperativeKernel)(f, gx, gy, gz, bx, by, bz, shared, stream, params);
 }
 
 GUARD_EXPORT(cuLaunchCooperativeKernel_ptsz)
@@ -126,11 +166,8 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gx, unsigned 
                                         unsigned int gz, unsigned int bx, unsigned int by,
                                         unsigned int bz, unsigned int shared, CUstream stream,
                                         void** params) {
-    if (is_passed())
-        return g_driver.cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream,
-                                                       params);
-    return metered<&Driver::cuLaunchCooperativeKernel_ptsz, KernelStream, true>(
-        f, gx, gy, gz, bx, by, bz, shared, stream, params);
+    return GUARD_GO(cuLaunchCooperativeKernel_ptsz)(f, gx, gy, gz, bx, by, bz, shared, stream,
+                                                    params);
 }
 
 GUARD_EXPORT(cuLaunchCooperativeKernelMultiDevice)
@@ -146,51 +183,38 @@ CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* list, unsigned
 
 GUARD_EXPORT(cuGraphLaunch) CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
     if (!has_graph_memory()) {
-        if (is_passed()) return g_driver.cuGraphLaunch(exec, stream);
-        return metered<&Driver::cuGraphLaunch, ArgumentAt<1>, false>(exec, stream);
+        return GUARD_GO(cuGraphLaunch)(exec, stream);
     }
     return launch_graph(exec, stream, false, [&] { return g_driver.cuGraphLaunch(exec, stream); });
 }
 
 GUARD_EXPORT(cuGraphLaunch_ptsz) CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) {
     if (!has_graph_memory()) {
-        if (is_passed()) return g_driver.cuGraphLaunch_ptsz(exec, stream);
-        return metered<&Driver::cuGraphLaunch_ptsz, ArgumentAt<1>, true>(exec, stream);
+        return GUARD_GO(cuGraphLaunch_ptsz)(exec, stream);
     }
     return launch_graph(exec, stream, true,
                         [&] { return g_driver.cuGraphLaunch_ptsz(exec, stream); });
 }
 
-GUARD_EXPORT(cuLaunch) CUresult cuLaunch(CUfunction f) {
-    if (is_passed()) return g_driver.cuLaunch(f);
-    return metered<&Driver::cuLaunch, DefaultStream, false>(f);
-}
+GUARD_EXPORT(cuLaunch) CUresult cuLaunch(CUfunction f) { return GUARD_GO(cuLaunch)(f); }
 
 GUARD_EXPORT(cuLaunchGrid) CUresult cuLaunchGrid(CUfunction f, int width, int height) {
-    if (is_passed()) return g_driver.cuLaunchGrid(f, width, height);
-    return metered<&Driver::cuLaunchGrid, DefaultStream, false>(f, width, height);
+    return GUARD_GO(cuLaunchGrid)(f, width, height);
 }
 
 GUARD_EXPORT(cuLaunchGridAsync)
 CUresult cuLaunchGridAsync(CUfunction f, int width, int height, CUstream stream) {
-    if (is_passed()) return g_driver.cuLaunchGridAsync(f, width, height, stream);
-    return metered<&Driver::cuLaunchGridAsync, ArgumentAt<3>, false>(f, width, height, stream);
+    return GUARD_GO(cuLaunchGridAsync)(f, width, height, stream);
 }
 
 GUARD_EXPORT(cuMemBatchDecompressAsync)
 CUresult cuMemBatchDecompressAsync(CUmemDecompressParams* params, size_t count, unsigned int flags,
                                    size_t* errorIndex, CUstream stream) {
-    if (is_passed())
-        return g_driver.cuMemBatchDecompressAsync(params, count, flags, errorIndex, stream);
-    return metered<&Driver::cuMemBatchDecompressAsync, ArgumentAt<4>, false>(params, count, flags,
-                                                                             errorIndex, stream);
+    return GUARD_GO(cuMemBatchDecompressAsync)(params, count, flags, errorIndex, stream);
 }
 
 GUARD_EXPORT(cuMemBatchDecompressAsync_ptsz)
 CUresult cuMemBatchDecompressAsync_ptsz(CUmemDecompressParams* params, size_t count,
                                         unsigned int flags, size_t* errorIndex, CUstream stream) {
-    if (is_passed())
-        return g_driver.cuMemBatchDecompressAsync_ptsz(params, count, flags, errorIndex, stream);
-    return metered<&Driver::cuMemBatchDecompressAsync_ptsz, ArgumentAt<4>, true>(
-        params, count, flags, errorIndex, stream);
+    return GUARD_GO(cuMemBatchDecompressAsync_ptsz)(params, count, flags, errorIndex, stream);
 }

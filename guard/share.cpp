@@ -29,6 +29,17 @@ __attribute__((noinline)) bool joins(const Recent& last, Lane& lane) {
     return true;
 }
 
+/// Two threads may do so at once: whoever is late sees that, and sets what counts now.
+void set_mode(std::uint32_t mode) {
+    if (g_launch_mode.exchange(mode) == mode) return;
+    for (;;) {
+        route_launches(mode == kLaunchPassed);
+        const std::uint32_t now = g_launch_mode.load();
+        if (now == mode) return;
+        mode = now;
+    }
+}
+
 bool share_is_set() {
     for (unsigned place = 0; place < abi::kRegionDevices; ++place)
         if (g_ledger.knows(place)) {
@@ -71,13 +82,13 @@ bool is_current_context(CUcontext context) {
 
 std::uint32_t epoch_of(const Meter& meter) { return meter.epoch.load(std::memory_order_acquire); }
 
-void pass_launches() { g_launch_mode.store(kLaunchPassed); }
+void pass_launches() { set_mode(kLaunchPassed); }
 
 void refresh_share() {
     const std::uint64_t now = kernel::now_ns();
     std::uint64_t last = g_refreshed_ns.load(std::memory_order_relaxed);
     if (now - last < kRefresh || !g_refreshed_ns.compare_exchange_strong(last, now)) return;
-    g_launch_mode.store(share_is_set() ? kLaunchMetered : kLaunchPassed);
+    set_mode(share_is_set() ? kLaunchMetered : kLaunchPassed);
 }
 
 bool goes_on_in(CUstream stream, bool per_thread) {
@@ -245,7 +256,7 @@ void forget_share() {
     forget_lanes();
     g_used.store(0);
     t_recent = Recent{};
-    g_launch_mode.store(kLaunchMetered);
+    set_mode(kLaunchMetered);
 }
 
 }  // namespace aliquot::guard

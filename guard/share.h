@@ -23,6 +23,8 @@ enum LaunchMode : std::uint32_t {
 extern std::atomic<std::uint32_t> g_launch_mode;
 
 void pass_launches();
+/// Sends the entry points of launches straight to the driver, or through the guard (launch.cpp).
+void route_launches(bool passes);
 /// Looks whether a share is set now; the agent may change it at any time.
 void refresh_share();
 

@@ -21,6 +21,7 @@ void watch_forks() {}
 void forget_pools() {}
 void forget_vmm() {}
 void forget_leaving() {}
+void route_launches(bool /*passes*/) {}
 
 namespace simulated {
 namespace {

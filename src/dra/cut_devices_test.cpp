@@ -164,6 +164,34 @@ TEST(DraCutDevices, AreHeldBackBesideWhatNoCounterTells) {
                 HasSubstr("is held in part by claim ai/a"));
 }
 
+// Ampere changes its MIG mode with a reset, which GPUs that NVLink joins have together.
+TEST(DraCutDevices, AreHeldBackWhereAResetWouldTakeAlongWhatIsHeld) {
+    gpu::Inventory inventory = test_inventory(3);
+    for (gpu::Gpu& gpu : inventory.gpus) gpu.compute_major = 8;
+    inventory.gpus[0].mig_enabled = true;
+    inventory.links = {{0, 400, 20}, {400, 0, 20}, {20, 20, 0}};
+    PreparedClaims prepared;
+    const auto left = [&] {
+        const auto devices = devices_of(inventory, {}, all_cut(inventory), Mode::kWhole);
+        std::map<std::string, std::size_t> count;
+        for (const Device& one : publishable(devices, prepared).devices) ++count[one.gpu.text];
+        return count;
+    };
+    using Counts = std::map<std::string, std::size_t>;
+    EXPECT_EQ(left(), (Counts{{"GPU-0", 26}, {"GPU-1", 26}, {"GPU-2", 26}}));
+    prepared["a"] = {.claim = {"ai", "a", "a"},
+                     .devices = {{.device = "gpu-0000-65-00-0-mig-3g-40gb-4",
+                                  .gpu = "GPU-0",
+                                  .kind = Device::Kind::kMig,
+                                  .cut = Cut{"3g.40gb", 4, 4}}}};
+    EXPECT_EQ(left(), (Counts{{"GPU-0", 26}, {"GPU-1", 1}, {"GPU-2", 26}}))
+        << "as a whole, since its mode is off; nothing joins GPU-2 with another";
+    inventory.gpus[1].mig_enabled = true;
+    EXPECT_EQ(left().at("GPU-1"), 25U) << "MIG devices";
+    for (gpu::Gpu& gpu : inventory.gpus) gpu.compute_major = 9;
+    EXPECT_EQ(left().at("GPU-1"), 26U) << "Hopper needs no reset";
+}
+
 TEST(DraCutDevices, AreRememberedWithTheirPlace) {
     PreparedClaim claim{.claim = {"ai", "a", "uid-a"},
                         .boot = "b",

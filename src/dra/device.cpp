@@ -181,8 +181,10 @@ public:
         if (!counters) return {};
         const auto shared = std::make_shared<const Value>(*std::move(counters));
         std::vector<Device> devices;
+        const auto along = reset_along(gpu);
         const auto add = [&](Device device, std::optional<mig::Slot> slot) {
             device.counters = shared;
+            if (device.cut->is_off() == gpu.mig_enabled) device.reset_along = along;
             document::append(device.published, "consumesCounters",
                              consumed_counters(set, geometry, slot));
             devices.push_back(std::move(device));
@@ -196,6 +198,23 @@ public:
     }
 
 private:
+    /// The GPUs that a change of its MIG mode resets with it, by uuid: before Hopper those that NVLink joins.
+    std::shared_ptr<const std::set<std::string>> reset_along(const gpu::Gpu& gpu) const {
+        constexpr unsigned kHopper = 9;
+        constexpr gpu::LinkScore kNvlink = 100;
+        if (gpu.compute_major >= kHopper) return nullptr;
+        std::set<std::string> others;
+        for (std::size_t i = 0; i < inventory_.gpus.size() && i < inventory_.links.size(); ++i) {
+            if (inventory_.gpus[i].uuid != gpu.uuid) continue;
+            const auto& scores = inventory_.links[i];
+            for (std::size_t j = 0; j < inventory_.gpus.size() && j < scores.size(); ++j) {
+                if (scores[j] >= kNvlink) others.insert(inventory_.gpus[j].uuid.text);
+            }
+        }
+        return others.empty() ? nullptr
+                              : std::make_shared<const std::set<std::string>>(std::move(others));
+    }
+
     /// Made when a claim is prepared.
     Device cut_device(const gpu::Gpu& gpu, const mig::Profile& profile, unsigned start) const {
         Device device{.name = mig_name(gpu, profile.name, start).substr(0, kLongestLabel),

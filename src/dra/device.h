@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,9 @@ struct Device {
     bool consumable = false;             // several claims, by consumed capacity
     grant::Limits limits;                // kShare: what its one claim is held to
     gpu::Health health;
-    std::optional<Cut> cut;     // set: claims cut this GPU
+    std::optional<Cut> cut;  // set: claims cut this GPU
+    /// Its GPU has the other MIG mode, and these are reset along when that changes; null: none.
+    std::shared_ptr<const std::set<std::string>> reset_along;
     document::Value published;  // an element of spec.devices
     /// The counter set that it takes from, an element of spec.sharedCounters; null: none.
     std::shared_ptr<const document::Value> counters;

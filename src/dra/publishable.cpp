@@ -101,9 +101,13 @@ private:
         if (!known && !unknown_.empty()) return unknown_;
         for (const Hold& hold : holds_) {
             if (known && hold.device->device == device.name) continue;
-            if (device.cut && counted_.contains(hold.device->device)) continue;
-            const std::string why = in_the_way(wanted, *hold.device);
+            const bool counted = device.cut && counted_.contains(hold.device->device);
+            const std::string why = counted ? "" : in_the_way(wanted, *hold.device);
             if (!why.empty()) return why + " by claim " + hold.claim;
+            if (!known && device.reset_along && device.reset_along->contains(hold.device->gpu)) {
+                return "another MIG mode needs a reset, which NVLink makes one with that of " +
+                       hold.device->gpu + ", held by claim " + hold.claim;
+            }
         }
         if (known || device.kind != Device::Kind::kShare) return {};
         const Promised& beside = promised_[device.gpu.text];

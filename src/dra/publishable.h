@@ -21,7 +21,7 @@ struct Publishable {
 /// claims of another mode or of shares of other sizes, claims whose note is lost, shares that are more together than
 /// the GPU. What it could give away and Prepare would refuse is held back until that has ended. What a claim holds by
 /// its own name stays. What is held of a GPU that claims cut kube-scheduler knows by the counters of what it publishes,
-/// too. Pure.
+/// too. What needs another MIG mode is held back while claims hold GPUs that would be reset along. Pure.
 Publishable publishable(const std::vector<Device>& devices, const PreparedClaims& prepared);
 
 }  // namespace aliquot::dra

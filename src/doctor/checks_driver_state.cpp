@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the loaded kernel module fares.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include "catalog/drivers.h"
 #include "doctor/check.h"
 #include "doctor/driver_checks.h"
+#include "doctor/nvml_gpu.h"
 #include "doctor/text.h"
 
 namespace aliquot::doctor {
@@ -59,6 +61,46 @@ Verdict judge_two_drivers(const Facts& facts) {
         "driver.enabled=false",
         Risk::kRestartPods);
     return verdict;
+}
+
+/// What the driver says when it gives up a GPU, and what is meant.
+struct StartFailure {
+    std::string_view text;  // of the kernel log
+    std::string_view what;
+    std::string_view fix;
+};
+constexpr std::array<StartFailure, 5> kStartFailures{{
+    {"power cables", "a GPU has no power from its own cables",
+     "Switch the node off and plug in the card's power cables, each from its own outlet of the "
+     "power supply."},
+    {"insufficient power", "a GPU does not get enough power",
+     "Switch the node off and plug in the card's power cables; look at the size of the power "
+     "supply."},
+    {"Direct firmware load for nvidia/", "the firmware of the GPU's GSP is not on the disk",
+     "Install the driver's firmware again, of exactly the version of the module "
+     "(/lib/firmware/nvidia/VERSION/gsp_*.bin), and rebuild the initramfs."},
+    {"RmFetchGspRmImages", "the firmware of the GPU's GSP is not on the disk",
+     "Install the driver's firmware again, of exactly the version of the module "
+     "(/lib/firmware/nvidia/VERSION/gsp_*.bin), and rebuild the initramfs."},
+    {"VBIOS image is invalid", "the VBIOS of a GPU cannot be read",
+     "Power-cycle the node; when it stays so, the card needs a replacement."},
+}};
+
+Verdict judge_start(const Facts& facts) {
+    if (!facts.host.kernel_log_read.ok()) return unknown(facts.host.kernel_log_read.reason);
+    const bool all_answer = answered(facts) && !facts.nvml.gpus.empty() &&
+                            facts.nvml.gpus.size() >= facts.host.pci_gpus().size();
+    if (all_answer) return ok("every GPU answers");
+    for (const StartFailure& one : kStartFailures) {
+        for (const LogLine& line : facts.host.kernel_log) {
+            if (!contains_folded(line.text, one.text)) continue;
+            auto verdict = failed("The driver cannot start a GPU: " + std::string(one.what) + '.');
+            verdict.because(line.place, "no such message");
+            verdict.note(std::string(one.fix));
+            return verdict;
+        }
+    }
+    return ok("the driver does not say why a GPU would not start");
 }
 
 Verdict judge_all_initialised(const Facts& facts) {
@@ -299,8 +341,9 @@ Verdict judge_fabric_version(const Facts& facts) {
 
 constexpr Check kDriverStateChecks[] = {
     {"DRV008", Level::kDriver, false, "", judge_two_drivers},
+    {"DRV017", Level::kDriver, false, kNotLoaded, judge_start},
     {"DRV009", Level::kDriver, false,
-     "DRV001 DRV002 DRV003 DRV004 DRV005 DRV006 DRV007 HW006 HW010", judge_all_initialised},
+     "DRV001 DRV002 DRV003 DRV004 DRV005 DRV006 DRV007 DRV017 HW006 HW010", judge_all_initialised},
     {"DRV010", Level::kDriver, false, kNotLoaded, judge_branch},
     {"DRV011", Level::kDriver, false, kNotLoaded, judge_persistence},
     {"DRV012", Level::kDriver, true, kNotLoaded, judge_nodes},

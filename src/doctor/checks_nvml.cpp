@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/version.h"
 #include "catalog/xid.h"
 #include "doctor/check.h"
 #include "doctor/nvml_gpu.h"
@@ -11,6 +12,25 @@ namespace aliquot::doctor {
 namespace {
 
 using NvmlState = NvmlFacts::State;
+
+/// Two drivers in part: a reboot alone loads the same module again.
+bool is_mixed(const Facts& facts, const std::string& library) {
+    const std::string& loaded = facts.host.driver.value;
+    const auto on_disk = facts.host.modinfo.find("version");
+    if (on_disk != facts.host.modinfo.end() && !loaded.empty()) {
+        return on_disk->second.text.find(loaded) != std::string::npos;
+    }
+    return !loaded.empty() && !library.empty() && catalog::compare_versions(library, loaded) < 0;
+}
+
+Verdict mixed_drivers(const std::string& loaded, const std::string& library) {
+    auto verdict = failed("Kernel module " + loaded + " is loaded, the user library is " + library +
+                          ": parts of two installations of the driver are mixed.");
+    verdict.note(
+        "Find both: dpkg -l '*nvidia*' or rpm -qa '*nvidia*', and nvidia-uninstall of a "
+        ".run file. Remove one of them, install the other again, then reboot.");
+    return verdict;
+}
 
 Verdict judge_same_version(const Facts& facts) {
     const HostFacts& host = facts.host;
@@ -28,13 +48,16 @@ Verdict judge_same_version(const Facts& facts) {
     std::string library = host.library.value == loaded ? "" : host.library.value;
     if (library.empty()) library = facts.nvml.library;
     if (library.empty() && said) library = driver_version_in(after(facts.nvml.message, "version:"));
-    auto verdict = failed("Kernel module " + (loaded.empty() ? "" : loaded + " ") +
-                          "is loaded, the user library is " +
-                          (library.empty() ? "of another version" : library) +
-                          ": the driver was upgraded without a reboot.");
+    const bool mixed = is_mixed(facts, library);
+    auto verdict = mixed ? mixed_drivers(loaded, library.empty() ? "of another version" : library)
+                         : failed("Kernel module " + (loaded.empty() ? "" : loaded + " ") +
+                                  "is loaded, the user library is " +
+                                  (library.empty() ? "of another version" : library) +
+                                  ": the driver was upgraded without a reboot.");
     if (!loaded.empty()) verdict.because(host.driver.place);
     if (differs) verdict.because(host.library.place, "libnvidia-ml.so." + loaded);
     if (said) verdict.because(facts.nvml.place, "NVML initialises");
+    if (mixed) return verdict;
     verdict.fix("kubectl drain NODE --ignore-daemonsets --delete-emptydir-data; sudo reboot",
                 Risk::kDrainReboot);
     verdict.note(
@@ -283,8 +306,10 @@ constexpr Check kNvmlChecks[] = {
     {"NVML004", Level::kNvml, false, "NVML001 NVML002 NVML003", judge_reset},
     {"NVML006", Level::kNvml, false, "NVML001 NVML002 NVML003", judge_inforom},
     {"NVML015", Level::kNvml, true, "NVML001 NVML002 NVML003", judge_answers},
-    {"NVML016", Level::kNvml, true, "NVML001 NVML002 NVML003 NVML004 NVML006 NVML015", judge_code},
-    {"NVML005", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML015 NVML016 DRV009", judge_count},
+    {"NVML016", Level::kNvml, true, "DRV017 NVML001 NVML002 NVML003 NVML004 NVML006 NVML015",
+     judge_code},
+    {"NVML005", Level::kNvml, false, "NVML001 NVML002 NVML003 NVML015 NVML016 DRV009 DRV017",
+     judge_count},
     {"NVML007", Level::kNvml, true, "NVML001 NVML002 NVML003 NVML015 NVML016 DRV016", judge_fabric},
     {"NVML012", Level::kNvml, false, kNoLibrary, judge_cuda},
     {"NVML014", Level::kNvml, false, "", judge_wsl},

@@ -35,7 +35,7 @@ Verdict judge_xids(const Facts& facts, catalog::XidClass kind) {
     if (known != nullptr) {
         verdict.note(std::string(known->action) +
                      (known->plugin_unhealthy
-                          ? " NVIDIA's device plugin takes the GPU away until it is restarted."
+                          ? ". NVIDIA's device plugin takes the GPU away until it is restarted."
                           : ""));
     } else {
         verdict.note("Look the number up in NVIDIA's Xid catalogue.");

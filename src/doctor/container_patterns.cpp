@@ -71,10 +71,9 @@ constexpr ContainerPattern kPatterns[] = {
      "CDI*"},
     {"CTR008",
      {"CUDA driver version is insufficient for CUDA runtime version", "cudaErrorInsufficientDriver",
-      "NVIDIA driver on your system is too old", "CUDA_ERROR_STUB_LIBRARY", "stub library"},
+      "NVIDIA driver on your system is too old"},
      "The driver is older than the image's CUDA major version, or no libcuda was put into the "
-     "container at "
-     "all and a stub answers.",
+     "container at all.",
      "First see that the GPU is injected (limits, RuntimeClass); then compare the driver with the "
      "table of "
      "CUDA versions.",
@@ -195,7 +194,8 @@ constexpr ContainerPattern kPatterns[] = {
      "DP013"},
     {"CTR021",
      {"Bus error", "unable to open shared memory object", "DataLoader worker*killed by signal: Bus",
-      "insufficient shared memory (shm)"},
+      "insufficient shared memory (shm)", "creating shared memory segment /dev/shm",
+      "/dev/shm*No space left on device"},
      "/dev/shm is too small: a container has 64 MiB unless a memory volume is mounted there.",
      "Mount an emptyDir with medium: Memory at /dev/shm; it counts to limits.memory.",
      "",
@@ -287,6 +287,16 @@ constexpr ContainerPattern kPatterns[] = {
      "",
      Outcome::kFailed,
      ""},
+    {"CTR037",
+     {"CUDA_ERROR_STUB_LIBRARY", "cudaErrorStubLibrary", "stub library"},
+     "The program loaded the stub of libcuda that the CUDA toolkit has for linking (.../stubs), "
+     "not the driver's library: the stub comes first in the library path, or no GPU was put into "
+     "the container.",
+     "Take .../lib64/stubs out of LD_LIBRARY_PATH, /etc/ld.so.conf.d and the program's rpath; if "
+     "it stands in none of them, see that the pod asks for a GPU (limits, RuntimeClass).",
+     "",
+     Outcome::kFailed,
+     "RT*"},
 };
 
 }  // namespace

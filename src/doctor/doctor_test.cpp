@@ -111,6 +111,27 @@ TEST(FirstWarning, IsNoneWhereAllIsWell) {
     EXPECT_EQ(report.first_warning(), nullptr);
 }
 
+/// The module is 580.95.05; the library may be newer or older, the file of the module may be known.
+std::string version_message(const std::string& library, const std::string& modinfo) {
+    bundle::Tree tree;
+    tree.add_text("proc/driver/nvidia/version",
+                  "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  x\n");
+    tree.add_text("usr/lib64/libnvidia-ml.so." + library, "");
+    if (!modinfo.empty()) tree.add_text("cmd/modinfo.txt", "version:        " + modinfo + "\n");
+    tree.add_text("cmd/nvml.json", R"({"error":18,"message":"Driver/library version mismatch"})");
+    const Report report = judge(facts_of(std::move(tree), {Target::Kind::kHost}));
+    const Judged* const found = report.find("NVML001");
+    return found == nullptr ? "" : found->verdict.message;
+}
+
+TEST(Versions, ThatDifferForEverAreNotSaidToWantAReboot) {
+    EXPECT_TRUE(version_message("590.44.01", "").contains("upgraded without a reboot"));
+    EXPECT_TRUE(version_message("590.44.01", "590.44.01").contains("upgraded without a reboot"));
+    EXPECT_TRUE(version_message("570.172.08", "570.172.08").contains("without a reboot"));
+    EXPECT_TRUE(version_message("570.172.08", "").contains("two installations"));
+    EXPECT_TRUE(version_message("590.44.01", "580.95.05").contains("two installations"));
+}
+
 /// A GPU asks for a reset; the kernel log may say why.
 std::string reset_message(const std::string& log) {
     bundle::Tree tree;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Target aliquot_grpc_kubelet: Google's gRPC (without TLS: every socket is a local one) and the stubs of api/kubelet,
-# for the simulated kubelet and for tests: a peer that is not our own code. Neither agent nor controller has it.
+# for tests and benchmarks: a peer that is not our own code. No program of ours has it.
 find_package(PkgConfig REQUIRED)
 find_program(ALIQUOT_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 

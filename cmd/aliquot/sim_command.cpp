@@ -91,7 +91,7 @@ void add_up(command_line::Command& sim, cli::Context& context) {
         ->capture_default_str();
     up->footer([] {
         std::string text =
-            "aliquot sim up --gpu a2 --state /tmp/node\n"
+            "aliquot sim up --gpu h100-80:8\n"
             "aliquot sim up --gpu a100-40:2 --mig 3g.20gb,1g.5gb*4\n"
             "# models:";
         for (const std::string& name : model_names()) text += " " + name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches: with no share set, a load and two jumps more than without the guard.
+// Launches: with no share set, a load and a jump more than without the guard.
 #include <tuple>
 
 #include "guard/exports.h"
@@ -45,8 +45,10 @@ __attribute__((noinline)) void look(CUstream stream, bool per_thread) {
     if (guarded() && !goes_on_in(stream, per_thread)) enter_launch(stream, per_thread);
 }
 
-/// An entry point jumps to one of these two: what is on the stack stays where it is. A test and a branch there would
-/// have it loaded and stored for either of them, which takes as long as all else.
+// An entry point jumps to the driver or to one of these two, and what is on the stack stays where it is. A test and a
+// branch there would have it loaded and stored for either of them, which takes as long as all else.
+
+/// Where the driver is not known yet.
 template <auto kCall, class... Arguments>
 GUARD_STEP CUresult passed(Arguments... arguments) {
     return (g_driver.*kCall)(arguments...);
@@ -93,7 +95,7 @@ struct Paths {
     GUARD_LAUNCHES(GUARD_PATH)
 #undef GUARD_PATH
 };
-constinit Paths g_paths;
+alignas(64) constinit Paths g_paths;
 
 template <class Call>
 CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call call) {
@@ -115,10 +117,11 @@ CUresult launch_graph(CUgraphExec exec, CUstream stream, bool per_thread, Call c
 }  // namespace
 
 void route_launches(bool passes) {
-#define GUARD_ROUTE(symbol, stream, per_thread)                            \
-    g_paths.symbol.store(passes                                            \
-                             ? passed_as<&Driver::symbol>(&Driver::symbol) \
-                             : metered_as<&Driver::symbol, stream, per_thread>(&Driver::symbol));
+#define GUARD_ROUTE(symbol, stream, per_thread)                                    \
+    g_paths.symbol.store(                                                          \
+        !passes ? metered_as<&Driver::symbol, stream, per_thread>(&Driver::symbol) \
+        : g_driver.symbol != nullptr ? g_driver.symbol                             \
+                                     : passed_as<&Driver::symbol>(&Driver::symbol));
     GUARD_LAUNCHES(GUARD_ROUTE)
 #undef GUARD_ROUTE
 }

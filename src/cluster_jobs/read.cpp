@@ -5,6 +5,7 @@
 #include "base/sentence.h"
 #include "base/text.h"
 #include "cluster_jobs/sight.h"
+#include "cluster_jobs/workload.h"
 #include "document/json.h"
 #include "document/path.h"
 #include "k8s/pod.h"
@@ -93,7 +94,18 @@ void read_progress(JobSight& made) {
     }
 }
 
-void read_waiting(JobSight& made) {
+/// Held out of Kueue's queue by a gate of ours: why, not by what annotation.
+std::string why_gated(const Value& job, const JobSight& made) {
+    const std::string gates = annotation(job, kGatedBy);
+    const std::string after = annotation(job, kAfterAnnotation);
+    if (!after.empty() && without_gate(gates, kAfterGate)) return "waits for " + after;
+    if (!without_gate(gates, kPlannerGate)) return {};
+    const auto eta = document::parse_json(made.cluster_eta);
+    const std::string planned = eta ? text_at(*eta, {"why"}) : "";
+    return planned.empty() ? "waits until it delays none of the jobs ahead" : planned;
+}
+
+void read_waiting(const Value& job, JobSight& made) {
     const WorkloadSight& workload = *made.workload;
     made.state = State::kQueued;
     const Condition* const reserved = workload.find("QuotaReserved");
@@ -108,7 +120,9 @@ void read_waiting(JobSight& made) {
         return;
     }
     if (workload.is("Evicted") || workload.is("Requeued")) made.state = State::kRequeued;
-    if (reserved != nullptr) made.reason = reserved->message;
+    if (reserved != nullptr && reserved->reason == "AdmissionGated")
+        made.reason = why_gated(job, made);
+    if (reserved != nullptr && made.reason.empty()) made.reason = reserved->message;
     if (const Condition* const evicted = workload.find("Evicted");
         evicted != nullptr && evicted->is_true && made.reason.empty()) {
         made.reason = evicted->message;
@@ -180,7 +194,7 @@ void read_state(const Value& job, JobSight& made) {
         made.reason = "is being stopped";
         return;
     }
-    if (made.workload) return read_waiting(made);
+    if (made.workload) return read_waiting(job, made);
     made.state = made.queue.empty() && annotation(job, kAfterAnnotation).empty() ? State::kSuspended
                                                                                  : State::kQueued;
     const std::string after = annotation(job, kAfterAnnotation);

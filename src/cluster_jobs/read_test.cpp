@@ -55,7 +55,22 @@ TEST(ClusterJob, StandsWhereItsJobItsWorkloadAndItsPodsSay) {
     };
     const std::string suspended = job_text(R"("suspend":true)", "", "", kQueued);
     const std::string runs = job_text(R"("suspend":false)", R"("active":1)");
+    const std::string gated =
+        R"({"type":"QuotaReserved","status":"False","reason":"AdmissionGated","message":"gated by x"})";
+    const auto gated_job = [&](const std::string& gate, const std::string& more = "") {
+        return job_text(R"("suspend":true)", "",
+                        R"("kueue.x-k8s.io/admission-gated-by":"aliquot.dev/)" + gate + "\"" + more,
+                        kQueued);
+    };
     const Case cases[] = {
+        {"after another", gated_job("jobs", R"(,"aliquot.dev/after":"prepare")"), workload(gated),
+         "", State::kQueued, "waits for prepare"},
+        {"held by the planner", gated_job("planner"), workload(gated), "", State::kQueued,
+         "waits until it delays none of the jobs ahead"},
+        {"held by the planner, which says why",
+         gated_job("planner", R"(,"aliquot.dev/eta":"{\"why\":\"too few GPUs are free\"}")"),
+         workload(gated), "", State::kQueued, "too few GPUs are free"},
+        {"held by others", suspended, workload(gated), "", State::kQueued, "gated by x"},
         {"Kueue has not seen it", suspended, "", "", State::kQueued,
          "waits for Kueue to take it into queue vision"},
         {"no quota", suspended, workload(condition("QuotaReserved", "False", "insufficient quota")),

@@ -42,7 +42,7 @@ using KernelStream = ArgumentAt<8>;
 
 /// One that was not drawn before.
 __attribute__((noinline)) void look(CUstream stream, bool per_thread) {
-    if (guarded() && !goes_on_in(stream, per_thread)) enter_launch(stream, per_thread);
+    if (guarded()) enter_launch(stream, per_thread);
 }
 
 // An entry point jumps to the driver or to one of these two, and what is on the stack stays where it is. A test and a
@@ -56,7 +56,8 @@ GUARD_STEP CUresult passed(Arguments... arguments) {
 template <auto kCall, class Stream, bool kPerThread, class... Arguments>
 GUARD_STEP CUresult metered(Arguments... arguments) {
     const CUstream stream = Stream::of(arguments...);
-    if (__builtin_expect(!takes_drawn(stream, kPerThread), 0)) look(stream, kPerThread);
+    if (!takes_drawn(stream, kPerThread) && !goes_on_in(stream, kPerThread))
+        look(stream, kPerThread);
     const CUresult result = (g_driver.*kCall)(arguments...);
     after_launch();
     return result;

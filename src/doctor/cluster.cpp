@@ -19,7 +19,7 @@ constexpr std::size_t kMostSaid = 50'000;
 
 /// "k8s/resourcequotas.json" when the objects do not say their kind.
 std::string kind_of_file(std::string_view path) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kKinds{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kKinds{
         {{"nodes", "Node"},
          {"pods", "Pod"},
          {"events", "Event"},
@@ -35,6 +35,7 @@ std::string kind_of_file(std::string_view path) {
          {"deployments", "Deployment"},
          {"replicasets", "ReplicaSet"},
          {"deviceclasses", "DeviceClass"},
+         {"devicetaintrules", "DeviceTaintRule"},
          {"resourceslices", "ResourceSlice"},
          {"resourceclaims", "ResourceClaim"},
          {"resourceclaimtemplates", "ResourceClaimTemplate"},

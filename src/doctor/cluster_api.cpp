@@ -48,9 +48,10 @@ std::vector<Kind> known_kinds() {
 }
 
 /// Those that a cluster may not have, or in another version: found by discovery.
-constexpr std::array<std::pair<const char*, const char*>, 5> kFoundKinds{
+constexpr std::array<std::pair<const char*, const char*>, 6> kFoundKinds{
     {{"clusterpolicies", "ClusterPolicy"},
      {"deviceclasses", "DeviceClass"},
+     {"devicetaintrules", "DeviceTaintRule"},
      {"resourceclaims", "ResourceClaim"},
      {"resourceclaimtemplates", "ResourceClaimTemplate"},
      {"resourceslices", "ResourceSlice"}}};

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "claims/allocate.h"
 #include "doctor/text.h"
+#include "document/path.h"
 
 namespace aliquot::doctor {
 namespace {
@@ -15,11 +16,34 @@ namespace {
 constexpr std::size_t kShownReasons = 6;
 constexpr std::size_t kShownDevices = 4;
 
+/// What an administrator's rule taints is tainted to kube-scheduler as by the driver itself. One without a selector
+/// taints nothing.
+void add_taints_of_rules(const Facts& facts, claims::Cluster& cluster) {
+    for (const Object& rule : facts.cluster.all("DeviceTaintRule")) {
+        const auto* const selector = document::at_path(rule.body, "spec.deviceSelector");
+        if (selector == nullptr) continue;
+        const auto selects = [&](const char* key, const std::string& name) {
+            const std::string wanted = document::text_at(*selector, key);
+            return wanted.empty() || wanted == name;
+        };
+        const k8s::Taint taint{.key = document::text_at(rule.body, "spec.taint.key"),
+                               .value = document::text_at(rule.body, "spec.taint.value"),
+                               .effect = document::text_at(rule.body, "spec.taint.effect")};
+        for (claims::Slice& slice : cluster.slices) {
+            if (!selects("driver", slice.driver) || !selects("pool", slice.pool)) continue;
+            for (claims::Device& device : slice.devices) {
+                if (selects("device", device.name)) device.taints.push_back(taint);
+            }
+        }
+    }
+}
+
 claims::Cluster claims_cluster(const Facts& facts) {
     claims::Cluster cluster;
     for (const Object& one : facts.cluster.all("ResourceSlice")) {
         cluster.slices.push_back(claims::read_slice(one.body));
     }
+    add_taints_of_rules(facts, cluster);
     for (const Object& one : facts.cluster.all("DeviceClass")) {
         cluster.classes.insert_or_assign(one.name, claims::read_class(one.body));
     }
@@ -110,7 +134,8 @@ void advise(const Object& claim, const std::string& reason, Verdict& verdict) {
     } else if (reason.find("taint") != std::string::npos) {
         verdict.fix("kubectl get resourceslices -o yaml");
         verdict.note(
-            "The driver taints devices that are not well; a toleration belongs to the request.");
+            "The driver taints devices that are not well, an administrator what a DeviceTaintRule "
+            "selects; a toleration belongs to the request.");
     } else {
         verdict.fix("kubectl get deviceclasses,resourceslices && " + space +
                     "describe resourceclaim " + claim.name);

@@ -120,11 +120,11 @@ void JobWork::keep_checks(const std::stop_token& stop) {
     }
 }
 
-/// Its pods run or have run: the books know of them by themselves.
+/// Its pods run or have run: the books know of them by themselves; or its Job is gone.
 bool JobWork::has_come_true(const Promise& promise) const {
     if (promise.job.name.empty()) return false;
     const auto job = jobs_.store().find(promise.job);
-    if (!job) return false;
+    if (!job) return true;
     std::int64_t there = 0;
     for (const char* const which : {"/status/ready", "/status/succeeded", "/status/failed"})
         there += kube_client::integer_at(job->json, which).value_or(0);

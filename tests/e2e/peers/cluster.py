@@ -111,11 +111,11 @@ class Program:
 
 
 class Controller(Program):
-    def __init__(self, programs, words, space="aliquot-system", configuration="none"):
+    def __init__(self, programs, words, space="aliquot-system", configuration="none", lease="5s"):
         super().__init__([
             f"{programs}/aliquot-controller", "--kubeconfig", KUBECONFIG, "--namespace", space,
             "--webhook-configuration", configuration, "--certificate-names", "IP:127.0.0.1", "--webhook-listen",
-            "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--lease-duration", "5s", "--drain", "0s", *words])
+            "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--lease-duration", lease, "--drain", "0s", *words])
 
     def webhook_port(self):
         return self.number_behind("webhook_port=")

@@ -3,6 +3,7 @@
 // Fits data/detect_weights.tsv to the labelled texts of src/detect/cases. A source is a file; how good
 // the method is on texts that it has never seen is told by fitting to all files but one, in turn.
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -20,12 +21,15 @@ namespace {
 constexpr const char* kUsage =
     "usage: detect-fit [--weights OUT.tsv] [--cost N] [--wrong] CASES.tsv...\n"
     "  --weights   write the weights fitted to all files\n"
-    "  --cost      of an error against a unit of squared weight (default 20)\n"
+    "  --cost      of an error against a unit of squared weight (default 120)\n"
     "  --wrong     list the texts that are judged wrongly when their file was not fitted to\n"
     "CASES.tsv: a head line, then id, label (gpu, cpu, either), kind and text, parted by tabs.\n";
 
-constexpr std::size_t kLeastTexts = 2;  // in which a feature must be
-constexpr double kLeastWeight = 0.02;   // smaller ones are not written
+constexpr std::size_t kLeastTexts = 2;    // in which a feature must be
+constexpr std::size_t kLeastSources = 2;  // what only one author writes says nothing of others
+/// Of traits and of parts of words: there are few of them, in many texts, and words know more.
+constexpr double kPenaltyOfCoarse = 3;
+constexpr double kLeastWeight = 0.02;  // smaller ones are not written
 
 struct Text {
     std::size_t source = 0;
@@ -36,7 +40,7 @@ struct Text {
 
 struct Options {
     std::string weights;
-    double cost = 20;
+    double cost = 120;
     bool wrong = false;
     std::vector<std::string> files;
 };
@@ -57,19 +61,35 @@ bool read_cases(const std::string& file, std::size_t source, std::vector<Text>& 
     return true;
 }
 
-/// Numbers the features that are in enough texts; the numbers go by name.
+/// "class hardware", "p trai": a trait, or a part of a word.
+bool is_coarse(const std::string& name) {
+    return name[1] != ' ' || name[0] == 'p' || name[0] == 's';
+}
+
+/// Numbers the features that are in enough texts of enough sources; the numbers go by name.
 Samples number_features(const std::vector<Text>& texts, std::vector<std::string>& names) {
-    std::map<std::string, std::size_t> counts;
+    struct Seen {
+        std::size_t texts = 0;
+        std::size_t sources = 0;
+        std::size_t last = SIZE_MAX;  // source; the texts of one stand together
+    };
+    std::map<std::string, Seen> counts;
     for (const Text& text : texts) {
-        for (const std::string& name : text.names) ++counts[name];
-    }
-    std::map<std::string, std::uint32_t> numbers;
-    for (const auto& [name, count] : counts) {
-        if (count < kLeastTexts) continue;
-        numbers.emplace(name, static_cast<std::uint32_t>(names.size()));
-        names.push_back(name);
+        for (const std::string& name : text.names) {
+            Seen& seen = counts[name];
+            ++seen.texts;
+            if (seen.last != text.source) ++seen.sources;
+            seen.last = text.source;
+        }
     }
     Samples samples;
+    std::map<std::string, std::uint32_t> numbers;
+    for (const auto& [name, seen] : counts) {
+        if (seen.texts < kLeastTexts || seen.sources < kLeastSources) continue;
+        numbers.emplace(name, static_cast<std::uint32_t>(names.size()));
+        names.push_back(name);
+        samples.penalties.push_back(is_coarse(name) ? kPenaltyOfCoarse : 1);
+    }
     samples.features = names.size();
     for (const Text& text : texts) {
         auto& row = samples.rows.emplace_back();

@@ -33,8 +33,8 @@ double loss(const Samples& samples, const std::vector<bool>& wanted, const std::
     const std::size_t bias = samples.features;
     double sum = 0;
     for (std::size_t i = 0; i < bias; ++i) {
-        sum += 0.5 * at[i] * at[i];
-        gradient[i] = at[i];
+        sum += 0.5 * samples.penalties[i] * at[i] * at[i];
+        gradient[i] = samples.penalties[i] * at[i];
     }
     gradient[bias] = 0;
     for (std::size_t r = 0; r < samples.rows.size(); ++r) {

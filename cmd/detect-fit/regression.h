@@ -10,6 +10,7 @@ namespace aliquot::fit {
 struct Samples {
     std::vector<std::vector<std::uint32_t>> rows;  // feature numbers below `features`
     std::size_t features = 0;
+    std::vector<double> penalties;  // by feature: of a unit of its squared weight, above 0
 };
 
 struct Weights {
@@ -17,7 +18,7 @@ struct Weights {
     double bias = 0;
 };
 
-/// Logistic regression with a quadratic penalty on the weights (not on the bias), by L-BFGS from zero:
+/// Logistic regression with a quadratic penalty on each weight (not on the bias), by L-BFGS from zero:
 /// the same samples give the same weights.
 ///
 /// wanted   by row; true: the answer is yes

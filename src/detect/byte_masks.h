@@ -16,6 +16,7 @@ struct ByteMasks {
     std::uint64_t punctuation = 0;  // the first bytes of the no-break space and of U+2000..U+203F
     std::uint64_t sentence = 0;     // separators that end a sentence
     std::uint64_t line = 0;         // line breaks
+    std::uint64_t wide = 0;         // the first bytes of Chinese, Japanese and Korean letters
 };
 
 inline constexpr std::size_t kBlock = 64;
@@ -88,6 +89,7 @@ inline ByteMasks masks_of(const char* text, bool prose) {
         masks.punctuation |= mask::bits_of(mark) << at;
         masks.sentence |= mask::bits_of(end) << at;
         masks.line |= mask::bits_of(line) << at;
+        masks.wide |= mask::bits_of(as_bytes(here - all(0xE3) < all(0x0D))) << at;
     }
     return masks;
 }

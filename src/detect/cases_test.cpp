@@ -121,7 +121,11 @@ INSTANTIATE_TEST_SUITE_P(
         "platform_tickets.tsv", "team_chat.tsv", "gpu_manifests.tsv", "dependency_files.tsv",
         "scripts_and_cells.tsv", "readmes_and_docs.tsv", "twelve_languages_1.tsv",
         "twelve_languages_2.tsv", "science_codes.tsv", "models_without_hardware.tsv",
-        "denials_and_switches.tsv"));
+        "denials_and_switches.tsv", "lookalike_denials.tsv", "lookalike_files.tsv",
+        "lookalike_hosted.tsv", "lookalike_languages.tsv", "lookalike_mixedlang.tsv",
+        "lookalike_prose.tsv", "lookalike_requests.tsv", "lookalike_science.tsv",
+        "lookalike_scripts.tsv", "lookalike_titles.tsv", "lookalike_trades.tsv", "wider_files.tsv",
+        "wider_languages.tsv", "wider_mixed.tsv", "wider_requests.tsv", "wider_statements.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv",

@@ -21,6 +21,32 @@ TEST(Detect, CallsATextWithoutWordsCpuWithItsBiasAsScore) {
     EXPECT_GT(verdict.confidence, 0.5);
 }
 
+/// The piece of evidence that stands for `words`; nullptr: there is none.
+const Evidence* evidence_of(const Verdict& verdict, std::string_view text, std::string_view words) {
+    for (const Evidence& one : verdict.evidence) {
+        if (text.substr(one.start, one.end - one.start) == words) return &one;
+    }
+    return nullptr;
+}
+
+TEST(Detect, KnowsNamesThatStandAgainstLettersOfAnotherScript) {
+    constexpr std::string_view kText = "流体計算はCUDA版でお願いします。";
+    const Verdict verdict = detect(kText);
+    const Evidence* const cuda = evidence_of(verdict, kText, "CUDA");
+    ASSERT_NE(cuda, nullptr);
+    EXPECT_EQ(cuda->source, Source::kHardware);
+}
+
+TEST(Detect, KnowsPhrasesOfOtherAlphabets) {
+    constexpr std::string_view kText = "Видеокарта здесь не нужна";
+    constexpr std::string_view kSmall = "Нужны две видеокарты до пятницы";
+    EXPECT_EQ(label_of(std::string(kText)), "cpu");
+    const Verdict verdict = detect(kSmall);
+    const Evidence* const card = evidence_of(verdict, kSmall, "видеокарты");
+    ASSERT_NE(card, nullptr);
+    EXPECT_EQ(card->source, Source::kHardware);
+}
+
 TEST(Detect, ShowsEvidenceThatAddsUpToTheScore) {
     for (const char* text : {"Fine-tune a 7B model with LoRA on two A100 80GB", "No GPU needed",
                              "FROM nvidia/cuda:12.4.1-base\nRUN pip install torch vllm",

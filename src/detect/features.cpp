@@ -203,6 +203,28 @@ constexpr bool breaks_sentence(char byte) {
     return byte == '.' || byte == ';' || byte == ':' || byte == '!' || byte == '?' || byte == '\n';
 }
 
+/// The first byte of a letter of Chinese, Japanese or Korean, or of their punctuation.
+constexpr bool is_wide(unsigned char byte) { return byte >= 0xE3 && byte < 0xF0; }
+
+/// What a sign of three bytes at the beginning of `text` is.
+enum class Wide : std::uint8_t { kLetter, kMark, kEnd };
+Wide wide_at(std::string_view text) {
+    const std::string_view sign = text.substr(0, 3);
+    if (sign == "\u3002" || sign == "\uFF01" || sign == "\uFF1F") return Wide::kEnd;
+    const bool mark = sign.starts_with("\xE3\x80") || sign == "\uFF0C" || sign == "\uFF1A" ||
+                      sign == "\uFF1B" || sign == "\uFF08" || sign == "\uFF09";
+    return mark ? Wide::kMark : Wide::kLetter;
+}
+
+/// Does the word go on at `at`? "GPUが" is two: letters of one kind make a word.
+bool goes_on(std::string_view text, std::size_t at, bool wide) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (!is_letter(byte)) return false;
+    const bool inside = byte >= 0x80 && byte < 0xC0;  // not the first byte of its letter
+    if (inside) return true;
+    return wide ? is_wide(byte) && wide_at(text.substr(at)) == Wide::kLetter : !is_wide(byte);
+}
+
 constexpr std::size_t kLongestKnown = 48;  // bytes; longer ones are data
 constexpr std::array<std::string_view, 8> kNumbers = {"#",  "#1", "#2", "#3",
                                                       "#4", "#5", "#6", "#7"};
@@ -225,19 +247,21 @@ void read_words(std::string_view text, std::span<const Match> matches, std::stri
     for (std::size_t at = 0; at < text.size();) {
         const auto byte = static_cast<unsigned char>(text[at]);
         const bool letter = is_letter(byte);
-        if (!letter && !is_numeral(byte)) {
-            if (breaks_sentence(text[at])) {
+        const bool wide = is_wide(byte);
+        const Wide sign = wide ? wide_at(text.substr(at)) : Wide::kLetter;
+        if ((!letter && !is_numeral(byte)) || sign != Wide::kLetter) {
+            if (sign == Wide::kEnd || breaks_sentence(text[at])) {
                 broken = true;
                 denied = 0;
             }
-            ++at;
+            at += wide ? 3 : 1;
             continue;
         }
         const std::size_t begin = at;
         TextWord word;
         if (letter) {
             std::uint64_t hash = kHashSeed;
-            while (at < text.size() && is_letter(static_cast<unsigned char>(text[at]))) {
+            while (at < text.size() && goes_on(text, at, wide)) {
                 const unsigned char small = folded(static_cast<unsigned char>(text[at]));
                 buffer[at] = static_cast<char>(small);
                 hash = (hash ^ small) * 0x9E3779B97F4A7C15ULL;

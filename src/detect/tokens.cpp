@@ -82,6 +82,7 @@ private:
                 masks = masks_of(tail.data(), prose_);
             }
             if (masks.punctuation != 0 || skip_until_ > at) cut_punctuation(masks, at);
+            if ((masks.wide | wide_) != 0) cut_wide(masks);
             note_ends(masks, block, at);
             note_edges(masks.word, at);
         }
@@ -104,6 +105,12 @@ private:
         masks.word &= ~cut;
         masks.sentence &= ~cut;
         masks.line &= ~cut;
+    }
+
+    /// "GPUが": letters of three bytes are no part of the words beside them, and no phrase has them.
+    void cut_wide(ByteMasks& masks) {
+        masks.word &= ~(masks.wide | (masks.wide << 1U) | (masks.wide << 2U) | wide_);
+        wide_ = (masks.wide >> 63U) * 3U | ((masks.wide >> 62U) & 1U);
     }
 
     void note_ends(const ByteMasks& masks, std::size_t block, std::size_t at) {
@@ -168,8 +175,11 @@ private:
         const std::uint64_t head = head_of(begin, mask);
         const std::uint64_t folded = head | (kLowerBits & mask);  // letters; digits stay
         if (is_digit(static_cast<unsigned char>(head))) return number(begin, end, folded);
-        // The vocabulary is ASCII: a word with another letter is none of it.
-        if ((head & kHighBits) == 0) {
+        if (const std::uint64_t high = head & kHighBits; high != 0) {
+            // Letters of other alphabets stay as they are: the bit is that of ASCII's small ones.
+            const std::uint64_t small = head | (kLowerBits & mask & ~(high >> 2U));
+            if (vocabulary_.may_know_foreign(small)) name(begin, end);
+        } else {
             if (const std::uint64_t digits = ~folded & kLetterBits & mask; digits != 0) {
                 name_with_digit(begin, end, folded, digits);
             } else if (vocabulary_.may_know(folded)) {
@@ -208,13 +218,18 @@ private:
         if (length >= kLongestWord) return;
         std::array<char, kLongestWord> word;  // NOLINT(*member-init): filled as far as it is read
         std::size_t stem = 0;                 // letters before the first digit
+        bool foreign = false;
         for (std::size_t i = 0; i < length; ++i) {
             const unsigned char folded = lower(byte_at(begin + i));
-            if (folded >= 128) return;
+            foreign = foreign || folded >= 128;
             if (stem == 0 && is_digit(folded)) stem = i;
             word[i] = static_cast<char>(folded);
         }
         WordId id = vocabulary_.find({word.data(), length});
+        if (foreign) {  // names of products are ASCII
+            if (id != kNoWord) keep(begin, end, id);
+            return;
+        }
         if (id == kNoWord && stem != 0) {
             word[stem] = '#';
             id = vocabulary_.find({word.data(), stem + 1});
@@ -286,7 +301,9 @@ private:
         }
         ++index_;
         done_ = at;
-        if (at < end) ++index_;  // "12é": the rest is a word of its own, of another alphabet
+        if (at >= end) return;
+        name(at, end);  // "12é": the rest is a word of its own, of another alphabet
+        ++index_;
     }
 
     /// 7b, 24gb, 4x: at most eight bytes, all of them letters and digits.
@@ -398,6 +415,7 @@ private:
 
     // From piece to piece.
     std::uint64_t in_word_ = 0;   // 1: the last block ended inside a run
+    std::uint64_t wide_ = 0;      // bytes of a letter that began in the last block
     std::size_t skip_until_ = 0;  // one past the last typographic mark
     std::size_t done_ = 0;        // one past the last number
     std::uint32_t index_ = 0;     // of the token

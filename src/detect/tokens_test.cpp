@@ -85,6 +85,15 @@ private:
         return rest.starts_with("\xE2\x80") && rest.size() > 2 ? 3 : 0;
     }
 
+    /// A byte of a word, and of no letter of Chinese, Japanese or Korean.
+    [[nodiscard]] bool is_word(std::size_t at) const {
+        for (std::size_t back = 0; back < 3 && back <= at; ++back) {
+            const auto byte = static_cast<unsigned char>(text_[at - back]);
+            if (byte >= 0xE3 && byte < 0xF0) return false;
+        }
+        return is_ascii_word(text_[at]) || is_high(text_[at]);
+    }
+
     [[nodiscard]] bool starts_comment(std::size_t at) const {
         std::string_view rest = text_.substr(std::min(at, text_.size()));
         while (!rest.empty() && (rest[0] == ' ' || rest[0] == '\t')) rest.remove_prefix(1);
@@ -98,7 +107,7 @@ private:
         for (std::size_t at = 0; at < text_.size();) {
             if (const std::size_t mark = mark_length(at); mark != 0) {
                 at += mark;
-            } else if (is_ascii_word(text_[at]) || is_high(text_[at])) {
+            } else if (is_word(at)) {
                 at = is_digit(text_[at]) ? number(at) : word(at);
                 ++index_;
             } else {
@@ -122,13 +131,16 @@ private:
         std::size_t at = begin;
         bool foreign = false;
         std::string name;
-        while (at < text_.size() && mark_length(at) == 0 &&
-               (is_ascii_word(text_[at]) || is_high(text_[at]))) {
+        while (at < text_.size() && mark_length(at) == 0 && is_word(at)) {
             foreign = foreign || is_high(text_[at]);
             name += lower(text_[at++]);
         }
-        if (foreign || name.size() >= 40) return at;
+        if (name.size() >= 40) return at;
         WordId id = vocabulary_.find(name);
+        if (foreign) {
+            keep(begin, at, id);
+            return at;
+        }
         const std::size_t digit = name.find_first_of("0123456789");
         if (id == kNoWord && digit != std::string::npos) {
             id = vocabulary_.find(name.substr(0, digit) + '#');
@@ -223,7 +235,7 @@ public:
 
     /// Pieces that the scanner must not confuse, and words of the table, up to `most` bytes.
     std::string next(std::size_t most) {
-        static constexpr std::array<std::string_view, 67> kPieces = {
+        static constexpr std::array<std::string_view, 72> kPieces = {
             "gpu",
             "GPU",
             "no",
@@ -279,6 +291,12 @@ public:
             "\xE2",
             "\xC2",
             "\xC3\xA9",
+            "\xE3\x81\x8C",
+            "\xEF\xBC\x81",
+            "\xE4",
+            "gr\xC3\xA1"
+            "fica",
+            "\xD0\xB1\xD0\xB5\xD0\xB7",
             "\x80",
             "12\xC3\xA9",
             "1.5\xC3\xA9",

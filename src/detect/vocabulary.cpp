@@ -9,7 +9,7 @@
 namespace aliquot::detect {
 namespace {
 
-constexpr unsigned kSlotBits = 13;  // of a table several times as large as the words are many
+constexpr unsigned kSlotBits = 14;  // of a table several times as large as the words are many
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 
 std::uint64_t head_of(std::string_view word) {
@@ -83,6 +83,10 @@ WordId Vocabulary::intern(std::string_view word) {
     }
     const std::uint64_t bit = (head_of(word) * kSpread) >> 48U;
     filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
+    const bool foreign =
+        std::any_of(word.begin(), word.begin() + std::min<std::ptrdiff_t>(8, std::ssize(word)),
+                    [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    if (foreign) foreign_[bit >> 10U] |= std::uint64_t{1} << ((bit >> 4U) & 63U);
     return id;
 }
 

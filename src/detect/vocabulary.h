@@ -31,6 +31,12 @@ public:
         return ((filter_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
     }
 
+    /// The same of a word that begins with letters which are not ASCII; there are few of them.
+    [[nodiscard]] bool may_know_foreign(std::uint64_t head) const {
+        const std::uint64_t bit = (head * kSpread) >> 52U;
+        return ((foreign_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
+    }
+
     /// A word of at most eight bytes, by its head.
     [[nodiscard]] WordId find(std::uint64_t head) const;
     /// word   lower-cased bytes, any number of them
@@ -104,6 +110,7 @@ private:
     void add_phrase(std::string_view phrase, PatternId pattern);
 
     std::array<std::uint64_t, 1024> filter_{};
+    std::array<std::uint64_t, 64> foreign_{};
     std::array<std::uint32_t, 32> endings_{};  // by the last letter but one, a bit per last letter
     std::vector<Slot> slots_;
     std::vector<std::string> words_;  // by id; 0 unused

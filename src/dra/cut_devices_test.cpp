@@ -167,7 +167,10 @@ TEST(DraCutDevices, AreHeldBackBesideWhatNoCounterTells) {
 // Ampere changes its MIG mode with a reset, which GPUs that NVLink joins have together.
 TEST(DraCutDevices, AreHeldBackWhereAResetWouldTakeAlongWhatIsHeld) {
     gpu::Inventory inventory = test_inventory(3);
-    for (gpu::Gpu& gpu : inventory.gpus) gpu.compute_major = 8;
+    for (gpu::Gpu& gpu : inventory.gpus) {
+        gpu.compute_major = 8;
+        gpu.model = "NVIDIA A100-PCIE-40GB";
+    }
     inventory.gpus[0].mig_enabled = true;
     inventory.links = {{0, 400, 20}, {400, 0, 20}, {20, 20, 0}};
     PreparedClaims prepared;
@@ -188,6 +191,10 @@ TEST(DraCutDevices, AreHeldBackWhereAResetWouldTakeAlongWhatIsHeld) {
         << "as a whole, since its mode is off; nothing joins GPU-2 with another";
     inventory.gpus[1].mig_enabled = true;
     EXPECT_EQ(left().at("GPU-1"), 25U) << "MIG devices";
+    inventory.links.clear();
+    EXPECT_EQ(left().at("GPU-1"), 26U) << "nothing joins them";
+    for (gpu::Gpu& gpu : inventory.gpus) gpu.model = "NVIDIA A100-SXM4-40GB";
+    EXPECT_EQ(left().at("GPU-1"), 25U) << "by a switch, of which links do not tell";
     for (gpu::Gpu& gpu : inventory.gpus) gpu.compute_major = 9;
     EXPECT_EQ(left().at("GPU-1"), 26U) << "Hopper needs no reset";
 }

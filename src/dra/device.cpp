@@ -201,18 +201,27 @@ private:
     /// The GPUs that a change of its MIG mode resets with it, by uuid: before Hopper those that NVLink joins.
     std::shared_ptr<const std::set<std::string>> reset_along(const gpu::Gpu& gpu) const {
         constexpr unsigned kHopper = 9;
-        constexpr gpu::LinkScore kNvlink = 100;
         if (gpu.compute_major >= kHopper) return nullptr;
         std::set<std::string> others;
-        for (std::size_t i = 0; i < inventory_.gpus.size() && i < inventory_.links.size(); ++i) {
-            if (inventory_.gpus[i].uuid != gpu.uuid) continue;
-            const auto& scores = inventory_.links[i];
-            for (std::size_t j = 0; j < inventory_.gpus.size() && j < scores.size(); ++j) {
-                if (scores[j] >= kNvlink) others.insert(inventory_.gpus[j].uuid.text);
-            }
+        for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
+            const gpu::Gpu& other = inventory_.gpus[i];
+            if (other.uuid != gpu.uuid && are_joined(gpu, i)) others.insert(other.uuid.text);
         }
         return others.empty() ? nullptr
                               : std::make_shared<const std::set<std::string>>(std::move(others));
+    }
+
+    /// Links do not tell of a switch: SXM modules of one node are joined, by links or by one.
+    bool are_joined(const gpu::Gpu& gpu, std::size_t other) const {
+        constexpr gpu::LinkScore kNvlink = 100;
+        constexpr std::string_view kModule = "SXM";
+        if (gpu.model.contains(kModule) && inventory_.gpus[other].model.contains(kModule)) {
+            return true;
+        }
+        const auto own = std::ranges::find(inventory_.gpus, gpu.uuid, &gpu::Gpu::uuid);
+        const auto row = static_cast<std::size_t>(own - inventory_.gpus.begin());
+        return row < inventory_.links.size() && other < inventory_.links[row].size() &&
+               inventory_.links[row][other] >= kNvlink;
     }
 
     /// Made when a claim is prepared.

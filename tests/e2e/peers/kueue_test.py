@@ -146,8 +146,8 @@ class Commands(KueueWorld):
 
     def test_a_job_is_suspended_resumed_cancelled_retried_and_deleted(self):
         self.submit("runs", gpu=8)
-        self.submit("waits", gpu=8)
         self.is_state("runs", "Running")
+        self.submit("waits", gpu=8)
         self.is_state("waits", "Queued")
         self.job("suspend", "waits")
         self.is_state("waits", "Suspended")
@@ -284,8 +284,8 @@ class Restarts(KueueWorld):
     @unittest.skipUnless(RESTART, "ALIQUOT_TEST_KUBE_RESTART names no command")
     def test_after_a_restart_of_the_api_server_all_goes_on(self):
         self.submit("runs", gpu=4)
-        self.submit("waits", gpu=8)
         self.is_state("runs", "Running")
+        self.submit("waits", gpu=8)
         subprocess.run(RESTART, shell=True, check=True, timeout=300, stdout=subprocess.DEVNULL)
         self.is_state("runs", "Running")
         self.submit("new", gpu=4)

@@ -86,7 +86,7 @@ WordId Vocabulary::intern(std::string_view word) {
     const bool foreign =
         std::any_of(word.begin(), word.begin() + std::min<std::ptrdiff_t>(8, std::ssize(word)),
                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-    if (foreign) foreign_[bit >> 10U] |= std::uint64_t{1} << ((bit >> 4U) & 63U);
+    if (foreign) foreign_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     return id;
 }
 

@@ -33,7 +33,7 @@ public:
 
     /// The same of a word that begins with letters which are not ASCII; there are few of them.
     [[nodiscard]] bool may_know_foreign(std::uint64_t head) const {
-        const std::uint64_t bit = (head * kSpread) >> 52U;
+        const std::uint64_t bit = (head * kSpread) >> 48U;
         return ((foreign_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
     }
 
@@ -110,7 +110,7 @@ private:
     void add_phrase(std::string_view phrase, PatternId pattern);
 
     std::array<std::uint64_t, 1024> filter_{};
-    std::array<std::uint64_t, 64> foreign_{};
+    std::array<std::uint64_t, 1024> foreign_{};
     std::array<std::uint32_t, 32> endings_{};  // by the last letter but one, a bit per last letter
     std::vector<Slot> slots_;
     std::vector<std::string> words_;  // by id; 0 unused

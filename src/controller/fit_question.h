@@ -12,9 +12,10 @@ namespace aliquot::controller {
 
 /// Whether pods that do not exist yet would have places.
 struct FitQuestion {
-    std::string name;                          // of the whole, for messages
-    std::vector<scheduling::GpuPod> pods;      // all at once
-    std::vector<scheduling::GpuPod> promised;  // others that are on their way
+    std::string name;                      // of the whole, for messages
+    std::vector<scheduling::GpuPod> pods;  // all at once
+    /// Others that are on their way; those of an owner that has as many in the books are there already.
+    std::vector<scheduling::GpuPod> promised;
 };
 
 struct FitAnswer {

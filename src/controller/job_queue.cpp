@@ -245,9 +245,9 @@ std::string JobWork::cluster_queue_of(const Value& workload) const {
     return kube_client::string_at(queue->json, "/spec/clusterQueue").value_or("");
 }
 
-std::string JobWork::job_of(const Value& workload) {
+std::string JobWork::job_of(const Value& workload, std::string_view field) {
     for (const Value& owner : document::items_at(workload, {"metadata", "ownerReferences"})) {
-        if (text_at(owner, {"kind"}) == "Job") return text_at(owner, {"name"});
+        if (text_at(owner, {"kind"}) == "Job") return text_at(owner, {field});
     }
     return {};
 }

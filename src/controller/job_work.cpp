@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/sentence.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "base/time_text.h"
 #include "cluster_jobs/cluster_jobs.h"
 #include "controller/job_kueue.h"
@@ -29,6 +30,8 @@ constexpr milliseconds kBetweenRounds{200};
 constexpr seconds kBetweenIdleRounds{15};
 constexpr seconds kPromised{20};  // until pods of an admitted job are surely there
 constexpr milliseconds kBooksPatience{2'000};
+constexpr std::size_t kWritesAtOnce = 8;
+constexpr std::size_t kWritesInARow = 32;  // before the next places are asked for
 constexpr seconds kShortestRetry{15};
 constexpr seconds kLongestRetry{600};
 constexpr char kCheckManager[] = "aliquot.dev/placement";
@@ -143,7 +146,9 @@ std::optional<CheckAnswer> JobWork::answer_of(const Value& workload, Steady::tim
     FitQuestion question{.name = document::text_at(workload, {"metadata", "name"})};
     for (const std::string& json : cluster_jobs::pods_of(workload, flavors_)) {
         auto pod = scheduling::read_gpu_pod(json);
-        if (pod) question.pods.push_back(*std::move(pod));
+        if (!pod) continue;
+        pod->owner = job_of(workload, "uid");  // as those will say that it makes
+        question.pods.push_back(*std::move(pod));
     }
     if (question.pods.empty()) return CheckAnswer{.message = "it has no pods"};
     for (const auto& [other, promise] : promised_) {
@@ -196,54 +201,66 @@ std::optional<CheckAnswer> JobWork::answer_of(const Value& workload, Steady::tim
     return retry;
 }
 
+std::vector<Value> JobWork::waiting_for_checks() const {
+    std::vector<std::pair<std::string, Value>> found;
+    for (const auto& object : kueue_->workloads.store().all()) {
+        // Most of them: "Pending" alone is also why one has no quota yet.
+        if (!object->json.contains("\"state\":\"Pending\"")) continue;
+        auto value = document::parse_json(object->json);
+        if (!value || cluster_jobs::checks_to_answer(*value, our_checks_).empty()) continue;
+        std::string created = document::text_at(*value, {"metadata", "creationTimestamp"});
+        found.emplace_back(std::move(created), *std::move(value));
+    }
+    std::ranges::stable_sort(found, {}, &std::pair<std::string, Value>::first);
+    std::vector<Value> waiting;
+    for (auto& [created, workload] : found) waiting.push_back(std::move(workload));
+    return waiting;
+}
+
+void JobWork::write_answer(const CheckWrite& one, const std::stop_token& stop) {
+    const auto call = world_.elector.call(stop);
+    if (!call) return;
+    const Value& workload = *one.workload;
+    const std::string name = document::text_at(workload, {"metadata", "name"});
+    const auto done = world_.api.apply(
+        cluster_jobs::workloads(), {document::text_at(workload, {"metadata", "namespace"}), name},
+        document::to_json_line(
+            cluster_jobs::check_patch(workload, one.check, one.answer, world_.now())),
+        true, {.field_manager = kCheckManager, .subresource = "status", .call = *call});
+    const bool ready = one.answer.state == CheckAnswer::State::kReady;
+    ++(!done ? failures_ : ready ? ready_ : retries_);
+    log::info("jobs.check_answered", {{"workload", name},
+                                      {"state", ready ? "Ready" : "Retry"},
+                                      {"why", one.answer.message},
+                                      {"failure", done ? std::string() : done.failure().message}});
+}
+
+/// Places are given one after the other, in the order of creation; what takes time is to write the answers, so some are
+/// written at a time.
 void JobWork::answer_checks(const std::stop_token& stop) {
     const auto now = Steady::now();
     std::erase_if(promised_, [&](const auto& one) {
         return one.second.until < now || has_come_true(one.second);
     });
     std::map<std::string, Steady::time_point> still;
-    // In the order of creation: who came first is asked about first.
-    auto all = kueue_->workloads.store().all();
-    std::vector<std::pair<std::string, Value>> waiting;
-    for (const auto& object : all) {
-        // Most of them: "Pending" alone is also why one has no quota yet.
-        if (!object->json.contains("\"state\":\"Pending\"")) continue;
-        auto value = document::parse_json(object->json);
-        if (!value || cluster_jobs::checks_to_answer(*value, our_checks_).empty()) continue;
-        std::string created = document::text_at(*value, {"metadata", "creationTimestamp"});
-        waiting.emplace_back(std::move(created), *std::move(value));
-    }
-    std::stable_sort(waiting.begin(), waiting.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [created, workload] : waiting) {
+    const std::vector<Value> waiting = waiting_for_checks();
+    std::vector<CheckWrite> writes;
+    const auto write = [&] {
+        for_each_in_parallel(writes.size(), kWritesAtOnce,
+                             [&](std::size_t i) { write_answer(writes[i], stop); });
+        writes.clear();
+    };
+    for (const Value& workload : waiting) {
         if (stop.stop_requested()) return;
         const std::string uid = document::text_at(workload, {"metadata", "uid"});
         const auto answer = answer_of(workload, now);
         still[uid] = asked_[uid];
         if (!answer) continue;
-        for (const std::string& check : cluster_jobs::checks_to_answer(workload, our_checks_)) {
-            const auto call = world_.elector.call(stop);
-            if (!call) return;
-            const auto done = world_.api.apply(
-                cluster_jobs::workloads(),
-                {document::text_at(workload, {"metadata", "namespace"}),
-                 document::text_at(workload, {"metadata", "name"})},
-                document::to_json_line(
-                    cluster_jobs::check_patch(workload, check, *answer, world_.now())),
-                true, {.field_manager = kCheckManager, .subresource = "status", .call = *call});
-            const bool ready = answer->state == CheckAnswer::State::kReady;
-            if (done) {
-                ++(ready ? ready_ : retries_);
-            } else {
-                ++failures_;
-            }
-            log::info("jobs.check_answered",
-                      {{"workload", document::text_at(workload, {"metadata", "name"})},
-                       {"state", ready ? "Ready" : "Retry"},
-                       {"why", answer->message},
-                       {"failure", done ? std::string() : done.failure().message}});
-        }
+        for (std::string& check : cluster_jobs::checks_to_answer(workload, our_checks_))
+            writes.push_back({&workload, std::move(check), *answer});
+        if (writes.size() >= kWritesInARow) write();
     }
+    write();
     asked_ = std::move(still);
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cluster_jobs/foresight.h"
 #include "cluster_jobs/workload.h"
@@ -67,6 +68,15 @@ private:
     void follow_kueue();
     void keep_checks(const std::stop_token& stop);
     void answer_checks(const std::stop_token& stop);
+    /// Those whose checks wait, the first one made first.
+    [[nodiscard]] std::vector<document::Value> waiting_for_checks() const;
+    struct CheckWrite {
+        const document::Value* workload = nullptr;
+        std::string check;
+        cluster_jobs::CheckAnswer answer;
+    };
+    /// By any thread.
+    void write_answer(const CheckWrite& one, const std::stop_token& stop);
     [[nodiscard]] bool has_come_true(const Promise& promise) const;
     [[nodiscard]] std::optional<cluster_jobs::CheckAnswer> answer_of(
         const document::Value& workload, Steady::time_point now);
@@ -79,8 +89,9 @@ private:
     void write_foreseen(const document::Value& workload, const cluster_jobs::Foreseen& foreseen,
                         const std::stop_token& stop);
     [[nodiscard]] std::string cluster_queue_of(const document::Value& workload) const;
-    /// The Job that a Workload is of; empty: of something else.
-    [[nodiscard]] static std::string job_of(const document::Value& workload);
+    /// Of the Job that a Workload is of: "name" or "uid"; empty: it is of something else.
+    [[nodiscard]] static std::string job_of(const document::Value& workload,
+                                            std::string_view field = "name");
     bool patch_job(const kube_client::ObjectKey& key, const std::string& uid,
                    const document::Value& patch, const std::stop_token& stop);
     bool open_gate(const kube_client::ObjectKey& job, const char* gate,

@@ -378,6 +378,13 @@ bool Books::is_assumed(const std::string& uid) const { return state_->bookings()
 bool Books::serves(const std::string& resource) const {
     return state_->bookings().pools().serves(resource);
 }
+std::map<std::string, std::size_t> Books::placed_of(const std::set<std::string>& owners) const {
+    std::map<std::string, std::size_t> placed;
+    state_->bookings().visit([&](const GpuPod& pod, const std::vector<Target>&) {
+        if (owners.contains(pod.owner)) ++placed[pod.owner];
+    });
+    return placed;
+}
 std::string Books::shape(const GpuPod& pod) const {
     return shape_of(pod, state_->bookings().has_pods_apart());
 }

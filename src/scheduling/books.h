@@ -107,6 +107,9 @@ public:
     /// Whether a pod has targets that are kept for it.
     [[nodiscard]] bool is_assumed(const std::string& uid) const;
     [[nodiscard]] bool serves(const std::string& resource) const;
+    /// How many pods of each of these owners (GpuPod::owner) have a place: bound, or kept for them.
+    [[nodiscard]] std::map<std::string, std::size_t> placed_of(
+        const std::set<std::string>& owners) const;
     /// As shape_of().
     [[nodiscard]] std::string shape(const GpuPod& pod) const;
     [[nodiscard]] std::vector<GpuBooking> gpus() const;

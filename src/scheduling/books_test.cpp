@@ -16,6 +16,20 @@ using Kind = Decision::Kind;
 
 constexpr char kShared[] = "nvidia.com/gpu.shared";
 
+TEST(Books, TellHowManyPodsOfAnOwnerHaveAPlace) {
+    Books books;
+    books.set_node(node("a", kShared, 1, 4));
+    for (const char* const name : {"p", "q", "r"}) {
+        GpuPod one = pod(name, kShared, 1);
+        one.owner = "job-1";
+        books.set_pod(one);
+        if (name[0] == 'p') books.set_pod(bound(one, "a"));
+        if (name[0] == 'q') (void)books.decide(one);
+    }
+    const std::map<std::string, std::size_t> expected{{"job-1", 2}};
+    EXPECT_EQ(books.placed_of({"job-1", "job-2"}), expected) << "r has none yet";
+}
+
 TEST(Books, PlaceAPodOnSeveralNodesAndFreeTheOthersWhenItIsBound) {
     Books books;
     for (const char* const name : {"a", "b", "c", "d"}) books.set_node(node(name, kShared, 1, 4));

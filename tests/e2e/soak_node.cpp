@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr auto kPatience = std::chrono::seconds(60);
-constexpr auto kSettle = std::chrono::seconds(10);  // for files that go a moment later
+constexpr auto kSettle = std::chrono::seconds(60);  // for files that go a moment later
 constexpr auto kLook = milliseconds(2);
 constexpr std::string_view kConfig =
     "version: v1\n"

@@ -256,7 +256,9 @@ void forget_share() {
     forget_lanes();
     g_used.store(0);
     t_recent = Recent{};
-    set_mode(kLaunchMetered);
+    // Whatever the mode says: who was about to route them is not there any more.
+    g_launch_mode.store(kLaunchMetered);
+    route_launches(false);
 }
 
 }  // namespace aliquot::guard

@@ -2,6 +2,8 @@
 //
 // What a cap of GPU time comes to for programs of many kinds, in simulated time: how long the device
 // was busy with a program's work, whatever its threads, streams, kernels and waits are.
+#include "guard/share.h"
+
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -63,6 +65,14 @@ TEST(AThreadsDefaultStream, CostsALaunchWhatAnyOtherDoes) {
     const Outcome in_a_stream = outcome_of(program, true);
     program.per_thread = true;
     EXPECT_GE(outcome_of(program, true).busy, 0.99 * in_a_stream.busy);
+}
+
+/// Another thread was about to send launches through the guard when the process was forked.
+TEST(AForkedChild, LaunchesThroughTheGuard) {
+    forget_share();
+    route_launches(true);
+    forget_share();
+    EXPECT_FALSE(simulated::g_launches_pass);
 }
 
 }  // namespace

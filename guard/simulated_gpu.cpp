@@ -13,6 +13,8 @@
 
 namespace aliquot::guard {
 
+bool simulated::g_launches_pass = false;
+
 // What the time part of the guard needs of the rest.
 Driver g_driver;
 bool find_driver() { return true; }
@@ -21,7 +23,7 @@ void watch_forks() {}
 void forget_pools() {}
 void forget_vmm() {}
 void forget_leaving() {}
-void route_launches(bool /*passes*/) {}
+void route_launches(bool passes) { simulated::g_launches_pass = passes; }
 
 namespace simulated {
 namespace {

@@ -14,6 +14,9 @@
 /// as far as the device is wide, default streams, events with times.
 namespace aliquot::guard::simulated {
 
+/// Where the entry points of launches were sent last: route_launches().
+extern bool g_launches_pass;
+
 /// What calls of the driver cost the thread that makes them.
 struct DriverCosts {
     std::uint64_t launch_ns = 2'000;

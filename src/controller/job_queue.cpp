@@ -29,7 +29,7 @@ using std::chrono::seconds;
 
 constexpr char kJobManager[] = "aliquot-controller";
 constexpr seconds kBetweenForecasts{2};
-constexpr seconds kBetweenWishes{1};
+constexpr seconds kBetweenStops{1};
 constexpr milliseconds kEstimatesTime{250};  // of one look: checks wait meanwhile
 constexpr std::uint32_t kMostGpusOfNode = 1'024;
 
@@ -190,10 +190,10 @@ void JobWork::remove_cancelled(const std::stop_token& stop) {
 
 /// Few users may change Kueue's Workloads: those of Jobs that say that they are stopped are made inactive for them, and
 /// active again when they no longer say so. True: look again soon.
-bool JobWork::follow_wishes(const std::stop_token& stop) {
+bool JobWork::follow_stops(const std::stop_token& stop) {
     const auto now = Steady::now();
-    if (now - wishes_at_ < kBetweenWishes) return true;
-    wishes_at_ = now;
+    if (now - stops_at_ < kBetweenStops) return true;
+    stops_at_ = now;
     std::set<std::string> stopped;  // uids of Jobs
     for (const auto& object : jobs_.store().all()) {
         const bool may_be = object->json.contains(cluster_jobs::kCancelledAnnotation) ||

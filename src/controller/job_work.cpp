@@ -273,7 +273,7 @@ void JobWork::run(const std::stop_token& stop) {
             if (has_kueue(stop) && kueue_->is_synced()) {
                 follow_kueue();
                 keep_checks(stop);
-                more = follow_wishes(stop);
+                more = follow_stops(stop);
                 answer_checks(stop);
                 foresee(stop);
                 more = more || !asked_.empty();

@@ -82,7 +82,7 @@ private:
         const document::Value& workload, Steady::time_point now);
     void start_after(const std::stop_token& stop);
     void remove_cancelled(const std::stop_token& stop);
-    bool follow_wishes(const std::stop_token& stop);
+    bool follow_stops(const std::stop_token& stop);
     void foresee(const std::stop_token& stop);
     void write_estimates(const std::map<std::string, document::Value>& workloads,
                          const std::stop_token& stop);
@@ -116,7 +116,7 @@ private:
     cluster_jobs::Foresight foresight_;
     Steady::time_point looked_for_kueue_;
     Steady::time_point foreseen_at_;
-    Steady::time_point wishes_at_;
+    Steady::time_point stops_at_;
     std::set<std::string> go_on_;  // uids of Workloads that were to go on when they were looked at
 
     std::atomic<std::uint64_t> ready_{0};

@@ -192,44 +192,45 @@ void divide(const History& history, const NodePart& part, Room& room) {
     NodeDivision(spans, room.intervals, room.made).run();
 }
 
-/// Puts what is made of each node behind the others, in their order, as soon as it is its turn.
+/// Hands over what is made of each node, in their order, as soon as it is its turn.
 class InOrder {
 public:
-    InOrder(Allocation& all, std::size_t nodes) : all_(all), made_(nodes) {}
-    /// Takes `made` away where others come before it.
+    InOrder(const TakeNode& take_node, std::size_t nodes) : take_node_(take_node), made_(nodes) {}
+    /// Leaves an empty `made`, which has room for rows where there is some.
     void take(std::size_t node, Allocation& made) {
         const std::scoped_lock lock(mutex_);
         if (node != next_) {
-            made_[node] = std::exchange(made, Allocation{});
+            made_[node] = std::exchange(made, unused());
             return;
         }
-        append(made);
+        take_node_(made);
         for (++next_; next_ < made_.size() && made_[next_]; ++next_) {
-            append(*made_[next_]);
-            made_[next_].reset();
+            take_node_(*made_[next_]);
+            unused_.push_back(*std::exchange(made_[next_], std::nullopt));
         }
     }
 
 private:
-    void append(const Allocation& made) {
-        all_.rows.insert(all_.rows.end(), made.rows.begin(), made.rows.end());
-        all_.bills.insert(all_.bills.end(), made.bills.begin(), made.bills.end());
+    Allocation unused() {
+        if (unused_.empty()) return {};
+        Allocation last = std::move(unused_.back());
+        unused_.pop_back();
+        return last;
     }
 
-    Allocation& all_;
+    const TakeNode& take_node_;
     std::mutex mutex_;
     std::vector<std::optional<Allocation>> made_;
+    std::vector<Allocation> unused_;  // memory that was written to once costs nothing the next time
     std::size_t next_ = 0;
 };
 
 }  // namespace
 
-Allocation allocate(const History& history, unsigned threads) {
+void allocate(const History& history, const TakeNode& take, unsigned threads) {
     const ByNode parts(history);
     const auto& nodes = parts.nodes();
-    Allocation all;
-    all.rows.reserve(history.intervals.size() + history.intervals.size() / 4);
-    InOrder order(all, nodes.size());
+    InOrder order(take, nodes.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         Room room;
@@ -238,12 +239,20 @@ Allocation allocate(const History& history, unsigned threads) {
             order.take(i, room.made);
         }
     };
-    {
-        std::vector<std::jthread> others;
-        const auto useful = std::min<std::size_t>(std::max(threads, 1U), nodes.size());
-        for (std::size_t i = 1; i < useful; ++i) others.emplace_back(work);
-        work();
-    }
+    std::vector<std::jthread> others;
+    const auto useful = std::min<std::size_t>(std::max(threads, 1U), nodes.size());
+    for (std::size_t i = 1; i < useful; ++i) others.emplace_back(work);
+    work();
+}
+
+Allocation allocate(const History& history, unsigned threads) {
+    Allocation all;
+    const auto append = [&](const Allocation& node) {
+        all.rows.insert(all.rows.end(), node.rows.begin(), node.rows.end());
+        all.bills.insert(all.bills.end(), node.bills.begin(), node.bills.end());
+    };
+    all.rows.reserve(history.intervals.size() + history.intervals.size() / 4);
+    allocate(history, append, threads);
     return all;
 }
 

@@ -66,12 +66,16 @@ void BM_RollUp(benchmark::State& state) {
     const History all = history_of(static_cast<std::size_t>(state.range(0)));
     const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
     for (auto _ : state) {
-        const Allocation rows = allocate(all, threads);
         Micros sum = 0;
         Micros bill = 0;
-        for (const Row& row : rows.rows) sum += row.total();
-        for (const Bill& one : rows.bills) bill += one.amount;
-        if (sum != bill) std::abort();
+        allocate(
+            all,
+            [&](const Allocation& node) {
+                for (const Row& row : node.rows) sum += row.total();
+                for (const Bill& one : node.bills) bill += one.amount;
+            },
+            threads);
+        if (sum != bill || sum == 0) std::abort();
         benchmark::DoNotOptimize(sum);
     }
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.intervals.size()));

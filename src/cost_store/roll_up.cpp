@@ -51,20 +51,23 @@ std::string sums_text(const std::function<std::string(std::string_view)>& each) 
     return join(all);
 }
 
+/// Of cost_hours and cost_days.
+std::string row_columns() {
+    return concat({"(", kRowKey, ", ", sums_text([](auto sum) { return std::string(sum); }), ") "});
+}
+
 }  // namespace
 
-Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History& names,
-                               TimeMs begin, TimeMs end) {
-    Result<Done> failed = forget_dropped();
-    if (!failed) return failed;
+Result<Done> Store::write_node(const cost::Allocation& node, const cost::History& names) {
+    Result<Done> failed = Done{};
     const auto id = [&](cost::NameId name) -> std::int64_t {
         auto found = id_of(names.names.text(name));
         if (!found) failed = std::move(found).error();
         return failed ? *found : 0;
     };
     std::vector<std::vector<Cell>> rows;
-    rows.reserve(all.rows.size());
-    for (const cost::Row& row : all.rows) {
+    rows.reserve(node.rows.size());
+    for (const cost::Row& row : node.rows) {
         const auto owner = owner_id_of(names, row.owner);
         if (!owner) return owner.error();
         rows.push_back({row.hour, id(row.node), id(row.device), id(row.part), id(row.model),
@@ -73,47 +76,52 @@ Result<Done> Store::write_rows(const cost::Allocation& all, const cost::History&
                         static_cast<std::int64_t>(row.energy_millijoules), row.core_ms, row.mib_s});
     }
     std::vector<std::vector<Cell>> bills;
-    for (const cost::Bill& bill : all.bills) {
+    for (const cost::Bill& bill : node.bills) {
         bills.push_back({bill.hour, id(bill.node), id(bill.price), bill.watched_ms, bill.amount});
     }
     if (!failed) return failed;
-    const std::string range =
-        concat({" WHERE at >= ", std::to_string(begin), " AND at < ", std::to_string(end)});
-    auto done =
-        database_->script("DELETE FROM cost_hours" + range + "; DELETE FROM cost_bills" + range);
-    const std::string columns =
-        concat({"(", kRowKey, ", ", sums_text([](auto sum) { return std::string(sum); }), ") "});
     // A piece of an hour at one price may come twice, around a gap: they add up.
-    if (done) {
-        done = database_->for_each(
-            concat(
-                {"INSERT INTO cost_hours", columns,
-                 "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
-                 "ON CONFLICT(at, node, device, part, owner, state, price, model) DO UPDATE SET ",
-                 sums_text([](auto sum) {
-                     return concat({sum, " = cost_hours.", sum, " + excluded.", sum});
-                 })}),
-            rows);
-    }
-    if (done) {
-        done = database_->for_each(
-            "INSERT INTO cost_bills VALUES($1, $2, $3, $4, $5) ON CONFLICT(at, node, price) DO "
-            "UPDATE SET watched = cost_bills.watched + excluded.watched, "
-            "amount = cost_bills.amount + excluded.amount",
-            bills);
-    }
+    auto done = database_->for_each(
+        concat({"INSERT INTO cost_hours", row_columns(),
+                "VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) "
+                "ON CONFLICT(at, node, device, part, owner, state, price, model) DO UPDATE SET ",
+                sums_text([](auto sum) {
+                    return concat({sum, " = cost_hours.", sum, " + excluded.", sum});
+                })}),
+        rows);
     if (!done) return done;
+    return database_->for_each(
+        "INSERT INTO cost_bills VALUES($1, $2, $3, $4, $5) ON CONFLICT(at, node, price) DO "
+        "UPDATE SET watched = cost_bills.watched + excluded.watched, "
+        "amount = cost_bills.amount + excluded.amount",
+        bills);
+}
+
+Result<Done> Store::add_up_days(TimeMs begin, TimeMs end) {
     const std::string first = std::to_string(day_of(begin));
     const std::string last = std::to_string(day_of(end - 1) + cost::kDayMs);
     const std::string day = std::to_string(cost::kDayMs);
     return database_->script(
         concat({"DELETE FROM cost_days WHERE at >= ", first, " AND at < ", last,
-                "; INSERT INTO cost_days", columns, "SELECT at - at % ", day,
+                "; INSERT INTO cost_days", row_columns(), "SELECT at - at % ", day,
                 ", node, device, part, model, price, owner, state, ", sums_text([](auto sum) {
                     return concat({"SUM(", sum, ")"});
                 }),
                 " FROM cost_hours WHERE at >= ", first, " AND at < ", last, " GROUP BY at - at % ",
                 day, ", node, device, part, model, price, owner, state"}));
+}
+
+Result<Done> Store::write_rows(const cost::History& history, TimeMs begin, TimeMs end) {
+    auto done = forget_dropped();
+    if (!done) return done;
+    const std::string range =
+        concat({" WHERE at >= ", std::to_string(begin), " AND at < ", std::to_string(end)});
+    done = database_->script("DELETE FROM cost_hours" + range + "; DELETE FROM cost_bills" + range);
+    // Node by node: the rows of a day of a large cluster do not fit into the memory it should need.
+    cost::allocate(history, [&](const cost::Allocation& node) {
+        if (done) done = write_node(node, history);
+    });
+    return done ? add_up_days(begin, end) : done;
 }
 
 Result<Done> Store::roll_up(TimeMs now) {
@@ -128,7 +136,7 @@ Result<Done> Store::roll_up(TimeMs now) {
             auto history = read(begin, end);  // again: with the lock
             if (!history) return std::move(history).error();
             cut(*history, begin, end);
-            auto written = write_rows(cost::allocate(*history), *history, begin, end);
+            auto written = write_rows(*history, begin, end);
             if (!written) return written;
             return database_->script(
                 concat({"INSERT INTO cost_state VALUES('rolled', ", std::to_string(end),

@@ -89,8 +89,10 @@ private:
     Result<std::int64_t> id_of(const std::string& text);
     Result<std::int64_t> owner_id_of(const cost::History& of, cost::OwnerId owner);
     Result<Done> write_all(const cost::History& history);
-    Result<Done> write_rows(const cost::Allocation& all, const cost::History& names,
-                            cost::TimeMs begin, cost::TimeMs end);
+    /// The hours in [begin, end) and their days anew, within in_one().
+    Result<Done> write_rows(const cost::History& history, cost::TimeMs begin, cost::TimeMs end);
+    Result<Done> write_node(const cost::Allocation& node, const cost::History& names);
+    Result<Done> add_up_days(cost::TimeMs begin, cost::TimeMs end);
     Result<cost::TimeMs> rolled_until();
     /// Both within in_one().
     Result<Done> drop_unused(cost::TimeMs now);

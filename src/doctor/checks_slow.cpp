@@ -92,10 +92,10 @@ Verdict judge_limit(const Facts& facts) {
     if (!facts.telemetry.known) return unknown(facts.telemetry.reason);
     for (const ShareUse* const share : asked_shares(facts)) {
         const bool kept_waiting = share->waited.value_or(0) >= kMuchOfTheTime;
-        const bool mps = share->mechanism == "mps" && is_shared(*share) && share->used &&
-                         *share->used >= kFull * share->entitlement;
-        const bool slice = share->mechanism == "mig" && share->entitlement >= 1 - 1e-6 &&
-                           share->used.value_or(0) >= kFull;
+        const bool mps = share->mechanism == grant::Mechanism::kMps && is_shared(*share) &&
+                         share->used && *share->used >= kFull * share->entitlement;
+        const bool slice = share->mechanism == grant::Mechanism::kMig &&
+                           share->entitlement >= 1 - 1e-6 && share->used.value_or(0) >= kFull;
         if (!kept_waiting && !mps && !slice) continue;
         std::string message = name_of(*share);
         if (slice && !kept_waiting) {

@@ -14,6 +14,7 @@
 #include "document/json.h"
 #include "document/path.h"
 #include "document/toml.h"
+#include "grant/mechanism.h"
 
 namespace aliquot::doctor {
 
@@ -176,9 +177,9 @@ struct NvmlFacts {
 struct ShareUse {
     std::string pod;  // "ns/name"; empty: of no pod
     std::string container;
-    std::string gpu;        // uuid
-    std::string part;       // "GPU 0", "GPU 0, MIG instance 3 (1g.10gb)"
-    std::string mechanism;  // "time-slicing", "mps", "mig", "exclusive"
+    std::string gpu;   // uuid
+    std::string part;  // "GPU 0", "GPU 0, MIG instance 3 (1g.10gb)"
+    grant::Mechanism mechanism = grant::Mechanism::kNone;
     std::vector<std::uint32_t> pids;
     double entitlement = 0;        // 0 to 1 of the part; 0: it holds nothing
     std::optional<double> used;    // 0 to 1 of the part's time

@@ -158,7 +158,7 @@ ShareUse share_of(const Device& device, const Part& part, const Tenant& tenant,
     ShareUse share{.container = tenant.owner.container,
                    .gpu = device.gpu.uuid.text,
                    .part = part_name(device, part),
-                   .mechanism = std::string(grant::metric_text(device.layout.mechanism)),
+                   .mechanism = device.layout.mechanism,
                    .entitlement = part_of(tenant.entitlement_ppm),
                    .used = part_if(tenant.amounts.utilization_ppm),
                    .memory_mib = tenant.amounts.memory_bytes.value_or(0) >> 20U};
@@ -192,7 +192,7 @@ void add_others(const Device& device, const Part& part, const Device* before, co
         ShareUse share{.container = one.command,
                        .gpu = device.gpu.uuid.text,
                        .part = part_name(device, part),
-                       .mechanism = std::string(grant::metric_text(device.layout.mechanism)),
+                       .mechanism = device.layout.mechanism,
                        .pids = {one.pid},
                        .used = part_if(one.utilization_ppm),
                        .memory_mib = one.memory_bytes.value_or(0) >> 20U};

@@ -39,17 +39,24 @@ Copy staged(const Copy& what, std::shared_ptr<std::vector<unsigned char>>& buffe
     return later;
 }
 
-struct Turn {
-    CUresult result;
-    CUstream_st* stream;
+struct Target {
+    CUresult result = CUDA_SUCCESS;
+    CUstream_st* stream = nullptr;  // none: the call ends with `result`
+    bool capturing = false;
 };
 
-Turn turn_of(CUstream handle, bool per_thread) {
+/// Where a copy or a fill goes, with what is refused first in the order of the driver.
+template <class What>
+Target target_of(const What& what, CUstream handle, bool per_thread, When when) {
     const Current current = current_context();
-    if (!current) return {current.result, nullptr};
+    if (!current) return {current.result};
     CUstream_st* const stream = stream_of(current.context, handle, per_thread);
-    if (stream == nullptr) return {CUDA_ERROR_INVALID_HANDLE, nullptr};
-    return {CUDA_SUCCESS, stream};
+    if (stream == nullptr) return {CUDA_ERROR_INVALID_HANDLE};
+    if (const auto checked = check(what); checked != CUDA_SUCCESS) return {checked};
+    const bool capturing = stream->capture.load() != nullptr;
+    if (when == When::kNow && capturing) return {barred_by_capture(*stream)};
+    if (const auto barred = barred_in_legacy(*stream); barred != CUDA_SUCCESS) return {barred};
+    return {CUDA_SUCCESS, stream, capturing};
 }
 
 }  // namespace
@@ -83,14 +90,10 @@ void perform(const Copy& what) {
 }
 
 CUresult copy(const Copy& what, CUstream handle, bool per_thread, When when) {
-    const Turn turn = turn_of(handle, per_thread);
-    if (turn.stream == nullptr) return turn.result;
-    if (const auto checked = check(what); checked != CUDA_SUCCESS) return checked;
-    CUstream_st& stream = *turn.stream;
-    const bool capturing = stream.capture.load() != nullptr;
-    if (when == When::kNow && capturing) return barred_by_capture(stream);
-    if (const auto barred = barred_in_legacy(stream); barred != CUDA_SUCCESS) return barred;
-    if (capturing) {
+    const Target target = target_of(what, handle, per_thread, when);
+    if (target.stream == nullptr) return target.result;
+    CUstream_st& stream = *target.stream;
+    if (target.capturing) {
         return capture_effect(stream, CU_GRAPH_NODE_TYPE_MEMCPY, [what] { perform(what); });
     }
     Queue& queue = stream.context->device->queue;
@@ -156,14 +159,10 @@ void perform(const Pattern& what) {
 }
 
 CUresult set(const Pattern& what, CUstream handle, bool per_thread, When when) {
-    const Turn turn = turn_of(handle, per_thread);
-    if (turn.stream == nullptr) return turn.result;
-    if (const auto checked = check(what); checked != CUDA_SUCCESS) return checked;
-    CUstream_st& stream = *turn.stream;
-    const bool capturing = stream.capture.load() != nullptr;
-    if (when == When::kNow && capturing) return barred_by_capture(stream);
-    if (const auto barred = barred_in_legacy(stream); barred != CUDA_SUCCESS) return barred;
-    if (capturing) {
+    const Target target = target_of(what, handle, per_thread, when);
+    if (target.stream == nullptr) return target.result;
+    CUstream_st& stream = *target.stream;
+    if (target.capturing) {
         return capture_effect(stream, CU_GRAPH_NODE_TYPE_MEMSET, [what] { perform(what); });
     }
     // Not even the calls that are not called asynchronous wait for the device.

@@ -29,15 +29,7 @@ public:
           transport_(std::move(connection)),
           exchange_(request),
           answer_(options.answer_bytes) {
-        nghttp2_session_callbacks* made = nullptr;
-        if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
-        const Callbacks callbacks(made);
-        nghttp2_session_callbacks_set_on_header_callback(made, on_header);
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
-        nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
-        nghttp2_session* session = nullptr;
-        if (nghttp2_session_client_new(&session, made, this) != 0) throw std::bad_alloc();
-        session_.reset(session);
+        session_ = new_client_session(*new_callbacks(on_header, on_data, on_close), this);
     }
     ClientCall(const ClientCall&) = delete;
     ClientCall& operator=(const ClientCall&) = delete;

@@ -48,17 +48,10 @@ class PollClient final : public Client {
 public:
     PollClient(Descriptor connection, const ClientLimits& limits) : limits_(limits) {
         transport_.emplace(std::move(connection), Transport::Reading::kAlways);
-        nghttp2_session_callbacks* made = nullptr;
-        if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
-        const Callbacks callbacks(made);
-        nghttp2_session_callbacks_set_on_frame_recv_callback(made, on_frame);
-        nghttp2_session_callbacks_set_on_header_callback(made, on_header);
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
-        nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
-        nghttp2_session* session = nullptr;
-        if (nghttp2_session_client_new(&session, made, this) != 0) throw std::bad_alloc();
-        session_.reset(session);
-        if (!submit_client_settings(*session, kClientWindow)) throw std::bad_alloc();
+        const Callbacks callbacks = new_callbacks(on_header, on_data, on_close);
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks.get(), on_frame);
+        session_ = new_client_session(*callbacks, this);
+        if (!submit_client_settings(*session_, kClientWindow)) throw std::bad_alloc();
     }
     PollClient(const PollClient&) = delete;
     PollClient& operator=(const PollClient&) = delete;

@@ -145,21 +145,17 @@ private:
 
 Connection::Connection(Descriptor socket, Shared& shared)
     : shared_(shared), transport_(std::move(socket)) {
-    nghttp2_session_callbacks* made = nullptr;
-    if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
-    const Callbacks callbacks(made);
-    nghttp2_session_callbacks_set_on_begin_headers_callback(made, Hooks::on_begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(made, Hooks::on_header);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(made, Hooks::on_frame);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, Hooks::on_data);
-    nghttp2_session_callbacks_set_on_stream_close_callback(made, Hooks::on_close);
+    const Callbacks callbacks = new_callbacks(Hooks::on_header, Hooks::on_data, Hooks::on_close);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks.get(),
+                                                            Hooks::on_begin_headers);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks.get(), Hooks::on_frame);
     nghttp2_option* option = nullptr;
     if (nghttp2_option_new(&option) != 0) throw std::bad_alloc();
     // Some clients send the path of the socket as :authority, which HTTP does not allow. What
     // matters of a request is checked in route().
     nghttp2_option_set_no_http_messaging(option, 1);
     nghttp2_session* session = nullptr;
-    const int failed = nghttp2_session_server_new2(&session, made, this, option);
+    const int failed = nghttp2_session_server_new2(&session, callbacks.get(), this, option);
     nghttp2_option_del(option);
     if (failed != 0) throw std::bad_alloc();
     session_.reset(session);

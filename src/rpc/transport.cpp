@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <new>
 
 namespace aliquot::rpc {
 namespace {
@@ -28,6 +29,23 @@ void SessionEnd::operator()(nghttp2_session* session) const { nghttp2_session_de
 
 void CallbacksEnd::operator()(nghttp2_session_callbacks* callbacks) const {
     nghttp2_session_callbacks_del(callbacks);
+}
+
+Callbacks new_callbacks(nghttp2_on_header_callback on_header,
+                        nghttp2_on_data_chunk_recv_callback on_data,
+                        nghttp2_on_stream_close_callback on_close) {
+    nghttp2_session_callbacks* made = nullptr;
+    if (nghttp2_session_callbacks_new(&made) != 0) throw std::bad_alloc();
+    nghttp2_session_callbacks_set_on_header_callback(made, on_header);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, on_data);
+    nghttp2_session_callbacks_set_on_stream_close_callback(made, on_close);
+    return Callbacks(made);
+}
+
+Session new_client_session(const nghttp2_session_callbacks& callbacks, void* user) {
+    nghttp2_session* session = nullptr;
+    if (nghttp2_session_client_new(&session, &callbacks, user) != 0) throw std::bad_alloc();
+    return Session(session);
 }
 
 Fields fields(std::initializer_list<std::pair<std::string_view, std::string_view>> all) {

@@ -26,6 +26,14 @@ struct CallbacksEnd {
 };
 using Callbacks = std::unique_ptr<nghttp2_session_callbacks, CallbacksEnd>;
 
+/// What every session of ours is told of: fields, bodies and ends of streams.
+/// Throws std::bad_alloc.
+Callbacks new_callbacks(nghttp2_on_header_callback on_header,
+                        nghttp2_on_data_chunk_recv_callback on_data,
+                        nghttp2_on_stream_close_callback on_close);
+/// `user` is what the callbacks are given. Throws std::bad_alloc.
+Session new_client_session(const nghttp2_session_callbacks& callbacks, void* user);
+
 /// Header fields in nghttp2's form. The texts must outlive it.
 using Fields = std::vector<nghttp2_nv>;
 Fields fields(std::initializer_list<std::pair<std::string_view, std::string_view>> all);

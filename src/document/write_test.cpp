@@ -6,26 +6,11 @@
 #include <string>
 
 #include "document/build.h"
+#include "document/test_values.h"
 #include "document/yaml.h"
 
 namespace aliquot::document {
 namespace {
-
-bool same(const Value& a, const Value& b) {
-    if (a.kind != b.kind || a.items.size() != b.items.size() ||
-        a.entries.size() != b.entries.size()) {
-        return false;
-    }
-    if (a.kind != Value::Kind::kNull && a.scalar != b.scalar) return false;
-    for (std::size_t i = 0; i < a.items.size(); ++i) {
-        if (!same(a.items[i], b.items[i])) return false;
-    }
-    for (std::size_t i = 0; i < a.entries.size(); ++i) {
-        if (!same(a.entries[i].first, b.entries[i].first)) return false;
-        if (!same(a.entries[i].second, b.entries[i].second)) return false;
-    }
-    return true;
-}
 
 TEST(Write, BlockStyleLooksAsAPersonWritesIt) {
     const auto read = parse_yaml(

@@ -7,25 +7,10 @@
 #include <string>
 
 #include "plan/plan.h"
+#include "plan/test_request.h"
 
 namespace aliquot::plan {
 namespace {
-
-Request isolation_request(std::initializer_list<std::string_view> gpus,
-                          std::string_view workloads = "") {
-    Request made;
-    for (const std::string_view gpu : gpus) {
-        const auto pool = parse_gpu(gpu);
-        EXPECT_TRUE(pool) << gpu;
-        made.pools.push_back(*pool);
-    }
-    if (!workloads.empty()) {
-        const auto read = read_workloads("w", workloads);
-        EXPECT_TRUE(read) << read.error().message;
-        made.workloads = *read;
-    }
-    return made;
-}
 
 bool has_reason(const Plan& plan, std::string_view rule) {
     return std::ranges::any_of(plan.reasons,
@@ -37,26 +22,25 @@ TEST(Isolation, OfSecurityOrFaultsWithoutMigIsAGpuOfItsOwn) {
         const std::string two =
             "- {name: a, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) +
             "}\n- {name: b, memory: 4Gi, duty: 20, isolation: " + std::string(isolation) + "}\n";
-        const Plan one_gpu = make_plan(isolation_request({"l4"}, two));
+        const Plan one_gpu = make_plan(request({"l4"}, two));
         EXPECT_EQ(one_gpu.unplaced.size(), 1U) << isolation;
         EXPECT_EQ(one_gpu.gpus_missing, 1U) << isolation;
-        const Plan two_gpus = make_plan(isolation_request({"2x l4"}, two));
+        const Plan two_gpus = make_plan(request({"2x l4"}, two));
         EXPECT_TRUE(two_gpus.unplaced.empty()) << isolation;
         ASSERT_EQ(two_gpus.shares.size(), 2U);
         EXPECT_NE(two_gpus.shares[0].gpu, two_gpus.shares[1].gpu) << isolation;
-        Request no_reset = isolation_request({"a100"}, two);
+        Request no_reset = request({"a100"}, two);
         no_reset.no_reboot = true;
         EXPECT_EQ(make_plan(no_reset).unplaced.size(), 1U) << isolation;
-        EXPECT_EQ(make_plan(isolation_request({"a100"}, two)).mode, Mode::kMig) << isolation;
+        EXPECT_EQ(make_plan(request({"a100"}, two)).mode, Mode::kMig) << isolation;
     }
 }
 
 TEST(Isolation, OfOneKeepsTheOthersAwayFromItOnly) {
-    const Plan plan =
-        make_plan(isolation_request({"2x l4"},
-                                    "- {name: a, memory: 4Gi, duty: 20, isolation: fault}\n"
-                                    "- {name: b, memory: 4Gi, duty: 20}\n"
-                                    "- {name: c, memory: 4Gi, duty: 20}\n"));
+    const Plan plan = make_plan(request({"2x l4"},
+                                        "- {name: a, memory: 4Gi, duty: 20, isolation: fault}\n"
+                                        "- {name: b, memory: 4Gi, duty: 20}\n"
+                                        "- {name: c, memory: 4Gi, duty: 20}\n"));
     EXPECT_TRUE(plan.unplaced.empty());
     std::map<std::string, int> gpu;
     for (const Share& share : plan.shares) gpu[share.workload] = share.gpu;
@@ -65,10 +49,9 @@ TEST(Isolation, OfOneKeepsTheOthersAwayFromItOnly) {
 }
 
 TEST(Isolation, OfMemoryNeedsSomethingThatEnforcesIt) {
-    Request asked =
-        isolation_request({"l4"},
-                          "- {name: a, memory: 4Gi, duty: 20, bursty: true, isolation: memory}\n"
-                          "- {name: b, memory: 4Gi, duty: 20, bursty: true}\n");
+    Request asked = request({"l4"},
+                            "- {name: a, memory: 4Gi, duty: 20, bursty: true, isolation: memory}\n"
+                            "- {name: b, memory: 4Gi, duty: 20, bursty: true}\n");
     EXPECT_TRUE(make_plan(asked).unplaced.empty());
     asked.guard = false;
     EXPECT_EQ(make_plan(asked).unplaced.size(), 1U);
@@ -78,23 +61,22 @@ TEST(Isolation, OfMemoryIsNotGivenUpForSharesOfUnequalNeeds) {
     const std::string others = "- {name: b, memory: 2Gi, bursty: true, replicas: 3}\n";
     const std::string_view asks = "- {name: a, memory: 6Gi, bursty: true, isolation: memory}\n";
     const std::string_view plain = "- {name: a, memory: 6Gi, bursty: true}\n";
-    const Plan turns = make_plan(isolation_request({"t4"}, std::string(plain) + others));
+    const Plan turns = make_plan(request({"t4"}, std::string(plain) + others));
     EXPECT_TRUE(turns.unplaced.empty());
     EXPECT_TRUE(has_reason(turns, "PLN044"));
-    const Plan limited = make_plan(isolation_request({"t4"}, std::string(asks) + others));
+    const Plan limited = make_plan(request({"t4"}, std::string(asks) + others));
     EXPECT_FALSE(limited.unplaced.empty());
     for (const GpuUse& use : limited.gpus) EXPECT_NE(use.mode, Mode::kTimeSlicing);
-    const Plan two = make_plan(isolation_request({"2x t4"}, std::string(asks) + others));
+    const Plan two = make_plan(request({"2x t4"}, std::string(asks) + others));
     EXPECT_TRUE(two.unplaced.empty());
     for (const GpuUse& use : two.gpus) EXPECT_NE(use.mode, Mode::kTimeSlicing);
 }
 
 TEST(Isolation, OfTenantsThatWaitForAGpuMakesAllOnItTakeTurns) {
-    const Plan plan =
-        make_plan(isolation_request({"v100-32"},
-                                    "- {name: a, memory: 1Gi, kind: ci}\n"
-                                    "- {name: b, memory: 8Gi, kind: ci}\n"
-                                    "- {name: c, memory: 12Gi, kind: batch, tenant: x}\n"));
+    const Plan plan = make_plan(request({"v100-32"},
+                                        "- {name: a, memory: 1Gi, kind: ci}\n"
+                                        "- {name: b, memory: 8Gi, kind: ci}\n"
+                                        "- {name: c, memory: 12Gi, kind: batch, tenant: x}\n"));
     ASSERT_EQ(plan.gpus.size(), 1U);
     EXPECT_EQ(plan.gpus[0].mode, Mode::kSerial);
     ASSERT_EQ(plan.shares.size(), 3U);
@@ -109,9 +91,9 @@ TEST(Isolation, OfTenantsThatWaitForAGpuMakesAllOnItTakeTurns) {
 TEST(Isolation, IsNotGivenUpUnderWsl) {
     for (const std::string_view asks :
          {"isolation: security", "isolation: fault", "isolation: memory", "tenant: other"}) {
-        Request asked = isolation_request(
-            {"2x a2"}, "- {name: a, memory: 2Gi, bursty: true, " + std::string(asks) +
-                           "}\n- {name: b, memory: 2Gi, bursty: true}\n");
+        Request asked =
+            request({"2x a2"}, "- {name: a, memory: 2Gi, bursty: true, " + std::string(asks) +
+                                   "}\n- {name: b, memory: 2Gi, bursty: true}\n");
         asked.pools[0].wsl = true;
         const Plan plan = make_plan(asked);
         EXPECT_EQ(plan.unplaced.size(), 1U) << asks;

@@ -7,25 +7,11 @@
 
 #include "document/json.h"
 #include "document/yaml.h"
+#include "plan/test_request.h"
 #include "sharing/config_file.h"
 
 namespace aliquot::plan {
 namespace {
-
-Request request(std::initializer_list<std::string_view> gpus, std::string_view workloads = "") {
-    Request made;
-    for (const std::string_view gpu : gpus) {
-        const auto pool = parse_gpu(gpu);
-        EXPECT_TRUE(pool) << gpu;
-        made.pools.push_back(*pool);
-    }
-    if (!workloads.empty()) {
-        const auto read = read_workloads("w", workloads);
-        EXPECT_TRUE(read) << read.error().message;
-        made.workloads = *read;
-    }
-    return made;
-}
 
 bool rejected(const Plan& plan, std::string_view rule) {
     return std::ranges::any_of(plan.rejected,

@@ -33,6 +33,17 @@ protected:
                                      const std::string& version = "v1beta1") const {
         return ScriptedPlugin::register_with(kubelet_socket(), endpoint, resource, version);
     }
+    /// `old` with one device, and plugin_ with two in its place.
+    void exchange(ScriptedPlugin& old) {
+        old.set_devices({{"a"}});
+        ASSERT_TRUE(old.start(path(kDirectory + "/old.sock")));
+        ASSERT_EQ(enlist("old.sock"), "");
+        ASSERT_TRUE(allocatable(1));
+        plugin_.set_devices({{"a"}, {"b"}});
+        ASSERT_TRUE(plugin_.start(plugin_socket()));
+        ASSERT_EQ(enlist(), "");
+        ASSERT_TRUE(allocatable(2));
+    }
     ScriptedPlugin plugin_;
 };
 
@@ -116,14 +127,7 @@ TEST_F(KubeletRegistration, TwoHundredRegistrationsOfOnePluginLoseNothing) {
 // runClient looks the client up by the resource's name when a stream ends.
 TEST_F(KubeletRegistration, TheEndOfAnOldPluginsStreamDisconnectsItsSuccessor) {
     ScriptedPlugin old;
-    old.set_devices({{"a"}});
-    ASSERT_TRUE(old.start(path(kDirectory + "/old.sock")));
-    ASSERT_EQ(enlist("old.sock"), "");
-    ASSERT_TRUE(allocatable(1));
-    plugin_.set_devices({{"a"}, {"b"}});
-    ASSERT_TRUE(plugin_.start(plugin_socket()));
-    ASSERT_EQ(enlist(), "");
-    ASSERT_TRUE(allocatable(2));
+    ASSERT_NO_FATAL_FAILURE(exchange(old));
 
     old.stop();
     ASSERT_TRUE(allocatable(0));
@@ -137,14 +141,7 @@ TEST_F(KubeletRegistration, WithoutTheRaceTheSuccessorStays) {
     options_.reproduce_registration_race = false;
     make_kubelet();
     ScriptedPlugin old;
-    old.set_devices({{"a"}});
-    ASSERT_TRUE(old.start(path(kDirectory + "/old.sock")));
-    ASSERT_EQ(enlist("old.sock"), "");
-    ASSERT_TRUE(allocatable(1));
-    plugin_.set_devices({{"a"}, {"b"}});
-    ASSERT_TRUE(plugin_.start(plugin_socket()));
-    ASSERT_EQ(enlist(), "");
-    ASSERT_TRUE(allocatable(2));
+    ASSERT_NO_FATAL_FAILURE(exchange(old));
     old.stop();
     EXPECT_TRUE(kubelet_->admit(pod("one", 2)));
     EXPECT_TRUE(view().connected);

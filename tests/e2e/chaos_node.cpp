@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/e2e/agent_process.h"
+
 namespace aliquot::chaos {
 namespace {
 
@@ -96,13 +98,9 @@ ChaosNode::~ChaosNode() {
 }
 
 void ChaosNode::start_agent() {
-    auto process = os::Process::start(
-        {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", temporary_.path().string(),
-                  "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                  "/etc/aliquot/config.yaml", "--device-list-strategy", "envvar,cdi-cri"},
-         .environment = os::current_environment(),
-         .working_directory = temporary_.path().string(),
-         .output_path = (temporary_.path() / "agent.log").string()});
+    auto process = e2e::start_agent_on(
+        temporary_.path(),
+        {"--config-file", "/etc/aliquot/config.yaml", "--device-list-strategy", "envvar,cdi-cri"});
     if (!process) throw Broken("start the agent: " + process.error().message);
     agent_.emplace(*std::move(process));
 }

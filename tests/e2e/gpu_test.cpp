@@ -14,6 +14,7 @@
 #include "os/temporary_directory.h"
 #include "sim/kubelet/kubelet.h"
 #include "sim/node/node.h"
+#include "tests/e2e/agent_process.h"
 
 namespace aliquot {
 namespace {
@@ -48,12 +49,8 @@ protected:
     }
 
     void start_agent() {
-        auto process = os::Process::start(
-            {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", temporary_.path().string(),
-                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                      "/etc/aliquot/config.yaml"},
-             .environment = os::current_environment(),
-             .output_path = (temporary_.path() / "agent.log").string()});
+        auto process =
+            e2e::start_agent_on(temporary_.path(), {"--config-file", "/etc/aliquot/config.yaml"});
         ASSERT_TRUE(process) << process.error().message;
         agent_.emplace(*std::move(process));
     }

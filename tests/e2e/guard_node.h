@@ -20,6 +20,7 @@
 #include "os/temporary_directory.h"
 #include "sim/kubelet/kubelet.h"
 #include "sim/node/node.h"
+#include "tests/e2e/agent_process.h"
 
 /// A node whose agent keeps limits: the built agent on a simulated node and kubelet, and processes
 /// that hold GPU memory in its containers.
@@ -93,12 +94,8 @@ protected:
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config_text(memory, guard)));
     }
     void start_agent(const std::string& library = ALIQUOT_LIB_DIR "/libaliquot-guard.so") {
-        auto process = os::Process::start(
-            {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                      "/etc/config.yaml", "--guard-library", library},
-             .environment = os::current_environment(),
-             .output_path = (directory_.path() / "agent.log").native()});
+        auto process = e2e::start_agent_on(
+            directory_.path(), {"--config-file", "/etc/config.yaml", "--guard-library", library});
         ASSERT_TRUE(process) << process.error().message;
         agent_.emplace(*std::move(process));
         ASSERT_TRUE(kubelet_->wait_allocatable(std::string(kGpu), 4, 60s));

@@ -15,6 +15,7 @@
 #include "os/temporary_directory.h"
 #include "sim/kubelet/kubelet.h"
 #include "sim/node/node.h"
+#include "tests/e2e/agent_process.h"
 
 namespace aliquot {
 namespace {
@@ -52,13 +53,9 @@ protected:
         ASSERT_TRUE(done) << done.error().message;
     }
     void start_agent() {
-        auto process = os::Process::start(
-            {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", temporary_.path().string(),
-                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                      "/etc/aliquot/config.yaml", "--device-list-strategy", "envvar,cdi-cri",
-                      "--pass-device-specs"},
-             .environment = os::current_environment(),
-             .output_path = (temporary_.path() / "agent.log").string()});
+        auto process = e2e::start_agent_on(
+            temporary_.path(), {"--config-file", "/etc/aliquot/config.yaml",
+                                "--device-list-strategy", "envvar,cdi-cri", "--pass-device-specs"});
         ASSERT_TRUE(process) << process.error().message;
         agent_.emplace(*std::move(process));
     }
@@ -235,7 +232,8 @@ TEST_F(MigDevices, AreMadeAgainAfterAReboot) {
     auto apply = os::Process::start(
         {.argv = {ALIQUOT_BIN_DIR "/aliquot", "mig", "apply", "--want", "3g.20gb,2g.10gb",
                   "--gpu-index", "0", "--driver-root", (temporary_.path() / "driver").string(),
-                  "--state", root_.resolve("/var/lib/aliquot/mig").string()},
+                  "--pod-resources-socket", "none", "--state",
+                  root_.resolve("/var/lib/aliquot/mig").string()},
          .environment = os::current_environment(),
          .output_path = (temporary_.path() / "apply.log").string()});
     ASSERT_TRUE(apply) << apply.error().message;

@@ -20,6 +20,7 @@
 #include "sim/mps/client.h"
 #include "sim/node/node.h"
 #include "sim/node/shared_state.h"
+#include "tests/e2e/agent_process.h"
 #include "tests/other_user.h"
 
 namespace aliquot {
@@ -73,13 +74,8 @@ protected:
 
     void start_agent(const std::string& config) {
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config));
-        auto process = os::Process::start(
-            {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                      "/etc/config.yaml"},
-             .environment = os::current_environment(),
-             .working_directory = directory_.path().native(),
-             .output_path = (directory_.path() / "agent.log").native()});
+        auto process =
+            e2e::start_agent_on(directory_.path(), {"--config-file", "/etc/config.yaml"});
         ASSERT_TRUE(process) << process.error().message;
         agent_.emplace(*std::move(process));
     }

@@ -18,6 +18,7 @@
 #include "sim/kubelet/kubelet.h"
 #include "sim/node/node.h"
 #include "tests/case_files.h"
+#include "tests/e2e/agent_process.h"
 
 namespace aliquot {
 namespace {
@@ -133,13 +134,8 @@ protected:
         kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{});
         ASSERT_TRUE(kubelet_->start());
         ASSERT_TRUE(root_.write_atomically("/etc/config.yaml", config));
-        auto process = os::Process::start(
-            {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                      "--driver-root", "/driver", "--metrics-listen", "off", "--config-file",
-                      "/etc/config.yaml"},
-             .environment = os::current_environment(),
-             .working_directory = directory_.path().native(),
-             .output_path = (directory_.path() / "agent.log").native()});
+        auto process =
+            e2e::start_agent_on(directory_.path(), {"--config-file", "/etc/config.yaml"});
         ASSERT_TRUE(process) << process.error().message;
         agent_.emplace(*std::move(process));
     }

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "telemetry/json.h"
+#include "tests/e2e/agent_process.h"
 
 namespace aliquot::e2e {
 namespace {
@@ -128,14 +129,9 @@ void TelemetryNode::start() {
 }
 
 void TelemetryNode::start_agent() {
-    auto process = os::Process::start(
-        {.argv = {ALIQUOT_BIN_DIR "/aliquot-agent", "--root", directory_.path().native(),
-                  "--driver-root", "/driver", "--metrics-listen", "127.0.0.1:0",
-                  "--metrics-interval-ms", "500", "--node-name", "node-1", "--config-file",
-                  "/etc/aliquot/config.yaml"},
-         .environment = os::current_environment(),
-         .working_directory = directory_.path().native(),
-         .output_path = (directory_.path() / "agent.log").native()});
+    auto process = start_agent_on(
+        directory_.path(), {"--metrics-listen", "127.0.0.1:0", "--metrics-interval-ms", "500",
+                            "--node-name", "node-1", "--config-file", "/etc/aliquot/config.yaml"});
     ASSERT_TRUE(process) << process.error().message;
     agent_.emplace(*std::move(process));
     ASSERT_TRUE(kubelet_->wait_allocatable(kind_.resource, kind_.devices, kPatience)) << log();

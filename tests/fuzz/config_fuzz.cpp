@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "document/test_values.h"
 #include "document/write.h"
 #include "document/yaml.h"
 #include "sharing/config_file.h"
@@ -13,6 +14,7 @@
 namespace {
 
 using aliquot::document::Mark;
+using aliquot::document::same;
 using aliquot::document::Value;
 
 void expect(bool holds) {
@@ -44,22 +46,6 @@ void expect_marks_inside(const std::vector<std::size_t>& lines, const Value& nod
         expect_marks_inside(lines, key);
         expect_marks_inside(lines, value);
     }
-}
-
-bool same(const Value& a, const Value& b) {
-    if (a.kind != b.kind || a.items.size() != b.items.size() ||
-        a.entries.size() != b.entries.size()) {
-        return false;
-    }
-    if (a.kind != Value::Kind::kNull && a.scalar != b.scalar) return false;
-    for (std::size_t i = 0; i < a.items.size(); ++i) {
-        if (!same(a.items[i], b.items[i])) return false;
-    }
-    for (std::size_t i = 0; i < a.entries.size(); ++i) {
-        if (!same(a.entries[i].first, b.entries[i].first)) return false;
-        if (!same(a.entries[i].second, b.entries[i].second)) return false;
-    }
-    return true;
 }
 
 bool keys_are_short(const Value& node) {

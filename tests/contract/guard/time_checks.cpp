@@ -167,28 +167,37 @@ void a_long_kernel_is_paid_back() {
     CHECK_OK(spin.wait(stream));
 }
 
+namespace {
+
+/// Writes into the ledger of this process, as if its last refill had been then.
+void set_last_refill(std::uint64_t at_ns) {
+    const int file = ::open(environment("ALIQUOT_GUARD_REGION").c_str(), O_RDWR | O_CLOEXEC);
+    void* const mapped =
+        ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK_EQ(mapped == MAP_FAILED, false);
+    static_cast<abi::Ledger*>(mapped)->devices[0].refilled_ns = at_ns;
+    ::munmap(mapped, sizeof(abi::Ledger));
+    ::close(file);
+}
+
+}  // namespace
+
 void hours_without_a_launch_are_no_time_saved_up() {
     start_cuda();
     const Spin spin;
     const CUstream stream = new_stream();
     CHECK_OK(spin.launch(stream, kMillisecond));
     CHECK_OK(spin.wait(stream));
-    const int file = ::open(environment("ALIQUOT_GUARD_REGION").c_str(), O_RDWR | O_CLOEXEC);
-    void* const mapped =
-        ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    CHECK_EQ(mapped == MAP_FAILED, false);
     // As after a machine was suspended whose clock went on.
     const std::uint64_t began = now_ns();
     const std::uint64_t hours = 8 * 3'600'000 * kMillisecond;
-    static_cast<abi::Ledger*>(mapped)->devices[0].refilled_ns = began > hours ? began - hours : 1;
+    set_last_refill(began > hours ? began - hours : 1);
     for (int round = 0; round < 300; ++round) {
         CHECK_OK(spin.launch(stream, kMillisecond));
         if (round % 10 == 9) CHECK_OK(spin.wait(stream));
     }
     // 300 ms at 25 % are 1.2 s, less what a burst allows.
     CHECK_GE((now_ns() - began) / kMillisecond, 800U);
-    ::munmap(mapped, sizeof(abi::Ledger));
-    ::close(file);
 }
 
 void a_ledger_of_another_clock_stops_nobody() {
@@ -197,18 +206,12 @@ void a_ledger_of_another_clock_stops_nobody() {
     const CUstream stream = new_stream();
     CHECK_OK(spin.launch(stream, kMillisecond));
     CHECK_OK(spin.wait(stream));
-    const int file = ::open(environment("ALIQUOT_GUARD_REGION").c_str(), O_RDWR | O_CLOEXEC);
-    void* const mapped =
-        ::mmap(nullptr, sizeof(abi::Ledger), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    CHECK_EQ(mapped == MAP_FAILED, false);
     // As a ledger on disk is after a reboot: the last refill lies in the future.
-    static_cast<abi::Ledger*>(mapped)->devices[0].refilled_ns = now_ns() + 3'600'000 * kMillisecond;
+    set_last_refill(now_ns() + 3'600'000 * kMillisecond);
     const std::uint64_t began = now_ns();
     for (int round = 0; round < 60; ++round) CHECK_OK(spin.launch(stream, kMillisecond));
     CHECK_OK(spin.wait(stream));
     CHECK_LT((now_ns() - began) / kMillisecond, 10'000U);  // 240 ms on a quiet machine
-    ::munmap(mapped, sizeof(abi::Ledger));
-    ::close(file);
 }
 
 namespace {

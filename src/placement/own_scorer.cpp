@@ -3,13 +3,12 @@
 // worth it takes away beyond its own size. Integers only; see docs/internals/placement.md.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "placement/large_tasks.h"
 #include "placement/scorer.h"
 #include "placement/type_table.h"
+#include "placement/type_values.h"
 
 namespace aliquot::placement {
 namespace {
@@ -17,14 +16,25 @@ namespace {
 constexpr int kWeightBits = 20;           // of a weight after the point
 constexpr int kKeyBits = 8;               // of a key after the point: 1/256 milli
 constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at scarcity
-constexpr double kLetBe =
-    1.0 / 20;  // prices that moved less than this, all together, stay as they are
+constexpr double kLetBe = 1.0 / 20;       // prices that moved less, all together, stay as they are
 
 constexpr double kMostPrice = 1e6;  // milli: keeps sums of strange weights within 64 bits
+constexpr double kMostWeight = 2;   // of a milli: what TypeValues<2> keeps
 
 struct Worth {
     std::int64_t usable = 0;  // both with kWeightBits after the point
     std::int64_t room = 0;
+    [[nodiscard]] std::int64_t all() const { return usable + room; }
+};
+
+/// What is worth how much on the nodes of one model.
+struct Values {
+    std::size_t padded = 0;
+    TypeValues<2> usable;  // a milli
+    TypeValues<4> slot;
+    [[nodiscard]] Worth of(const TypeTable::Finds& finds) const {
+        return {usable.times(finds.usable, padded), slot.times(finds.slots, padded)};
+    }
 };
 
 class Own final : public Scorer {
@@ -38,44 +48,49 @@ public:
         node_table_ = &node_table;
         ++resets_;
         table_.reset(node_table, types, weights_.size);
-        memo_.resize(memo_bits(node_table.size()));
         usable_weight_.assign(table_.count(), 0);
         for (unsigned i = 0; i < table_.count(); ++i)
             usable_weight_[i] =
-                std::llround(weights_.fragmentation * table_.type(i).weight * (1 << kWeightBits));
+                std::llround(std::clamp(weights_.fragmentation * table_.type(i).weight,
+                                        -kMostWeight, kMostWeight) *
+                             (1 << kWeightBits));
         in_cluster_.assign(table_.count(), 0);
-        order_step_ =
-            std::llround(weights_.order * 256.0 * 65536 /
-                         static_cast<double>(std::max<std::size_t>(node_table.size(), 1)));
+        const auto nodes = static_cast<double>(std::max<std::size_t>(node_table.size(), 1));
+        order_step_ = std::llround(weights_.order * 256.0 * 65536 / nodes);
         prices_.clear();
+        known_.assign(node_table.size(), {});
+        stride_ = 0;
+        for (std::size_t model = 0; model < node_table.model_count(); ++model)
+            stride_ = std::max(stride_, 3 * table_.model_at(model).padded());
+        sums_.assign(node_table.size() * stride_, 0);
         for (NodeId id = 0; id < node_table.size(); ++id) entered(node_table.node(id), id);
         changes_ = 0;
         price_again(true);
     }
 
     Key key(const Node& node, NodeId id, const Shape& shape) override {
-        std::int64_t cost = choose(node, shape).cost + fixed_cost(node, id) + drain_cost(node);
+        std::int64_t cost = choose(node, id, shape).cost + fixed_cost(node, id) + drain_cost(node);
         cost += static_cast<std::int64_t>(node.position) * order_step_ >> 16U;
         return static_cast<Key>(-std::clamp<std::int64_t>(cost, -kMostKey, kMostKey));
     }
 
-    Spot spot(const Node& node, NodeId /*id*/, const Shape& shape) override {
+    Spot spot(const Node& node, NodeId id, const Shape& shape) override {
         if (shape.gpus == 0) return {};
         if (shape.is_whole()) return linked_spot(*node_table_, node, shape);
         Spot spot{.count = 1};
-        spot.device[0] = static_cast<std::uint8_t>(choose(node, shape).device);
+        spot.device[0] = static_cast<std::uint8_t>(choose(node, id, shape).device);
         return spot;
     }
 
     Breakdown breakdown(const Node& node, NodeId id, const Shape& shape) override;
 
-    void leaving(const Node& node, const Shape& shape, int sign, NodeId /*id*/) override {
-        count_room(node, -1);
+    void leaving(const Node& node, const Shape& shape, int sign, NodeId id) override {
+        count_room(node, id, -1);
         large_.changed(shape, sign);
     }
     void refused(const Shape& shape) override { large_.refused(shape); }
-    void entered(const Node& node, NodeId /*id*/) override {
-        count_room(node, 1);
+    void entered(const Node& node, NodeId id) override {
+        count_room(node, id, 1);
         if (++changes_ % kChangesPerLook == 0) price_again(false);
     }
 
@@ -94,18 +109,28 @@ public:
         } else if (epoch_ != was.epoch) {
             prices_ = was.prices;
             drain_ = was.drain;
-            epoch_ =
-                ++last_epoch_;  // the same prices under a new number: nothing stale is taken for it
+            set_values();
+            epoch_ = ++last_epoch_;  // a new number: nothing stale is taken for it
         }
         saved_.resize(saved);
     }
     void forget_saved() override { saved_.clear(); }
 
-    [[nodiscard]] std::size_t bytes() const override { return memo_.bytes() + table_.bytes(); }
+    [[nodiscard]] std::size_t bytes() const override {
+        return sums_.capacity() * sizeof(std::int16_t) + known_.capacity() * sizeof(Known) +
+               table_.bytes();
+    }
 
 private:
     static constexpr std::int64_t kMostKey = 2'000'000'000;
 
+    /// What is known of a node. Its sums are of these devices, its worth is of this CPU and epoch.
+    struct Known {
+        std::uint64_t devices = 0;  // Node::device_sum; 0: nothing
+        std::int64_t worth = 0;
+        std::int32_t cpu = -1;
+        std::uint32_t epoch = 0;
+    };
     struct Choice {
         std::int64_t cost = 0;  // kKeyBits after the point
         unsigned device = 0;
@@ -120,8 +145,7 @@ private:
     };
 
     /// What a part-filled device state would be after the shape took its part.
-    TypeTable::Row row_after(const Node& node, unsigned device, const Shape& shape,
-                             std::uint64_t& device_sum) {
+    TypeTable::Row row_after(const Node& node, unsigned device, const Shape& shape) {
         std::uint16_t milli = node.milli[device];
         std::int32_t mib = node.free_mib(device);
         if (shape.mig) {
@@ -135,108 +159,64 @@ private:
             milli = static_cast<std::uint16_t>(milli - shape.milli);
             mib -= shape.mib;
         }
-        device_sum +=
-            NodeTable::device_hash(milli, mib, shape.mig) - NodeTable::device_hash(node, device);
         return table_.row(node, milli, mib, shape.mig);
     }
 
-    /// Tasks of a model's `index`th type that a node with these sums still takes.
-    static std::int64_t slots_of(const TypeTable::Model& model, std::size_t index,
-                                 const TypeTable::Sums& sums, std::int32_t cpu) {
-        const std::int32_t gpus = model.gpus[index];
-        const std::int32_t each = model.cpu[index];
-        if (sums.fitting[index] < gpus || cpu < each) return 0;
-        std::int64_t slots = gpus > 1 ? sums.room[index] / gpus : sums.room[index];
-        if (slots * each > cpu) slots = cpu / each;
-        return slots;
-    }
-
-    [[nodiscard]] Worth worth_of(const Node& node, const TypeTable::Sums& sums,
-                                 std::int32_t cpu) const {
-        Worth worth;
-        const TypeTable::Model& model = table_.model(node);
-        for (std::size_t i = 0; i < model.types.size(); ++i) {
-            const std::int64_t slots = slots_of(model, i, sums, cpu);
-            if (slots == 0) continue;
-            worth.usable += usable_weight_[model.types[i]] * sums.usable[i];
-            worth.room += prices_[model.types[i]] * slots;
-        }
-        return worth;
-    }
-
-    TypeTable::Sums sums_of(const Node& node) {
-        TypeTable::Sums sums;
-        for (unsigned i = 0; i < node.devices; ++i) table_.add(sums, table_.row(node, i), node);
+    /// Sums of a node as it is in the table; of a copy they are made for once.
+    const std::int16_t* sums_of(const Node& node, NodeId id) {
+        std::int16_t* const sums = sums_.data() + id * stride_;
+        Known& known = known_[id];
+        if (known.devices == node.device_sum) return sums;
+        table_.sum_up(node, sums);
+        known = {.devices = node.device_sum};
         return sums;
     }
 
-    /// A node under consideration; its sums are made only when a memo has no answer.
-    struct View {
-        const Node& node;
-        bool summed = false;
-        TypeTable::Sums sums;
-    };
-
-    const TypeTable::Sums& sums_of(View& view) {
-        if (!view.summed) view.sums = sums_of(view.node);
-        view.summed = true;
-        return view.sums;
-    }
-
-    [[nodiscard]] std::uint64_t number_of(std::uint64_t device_sum, std::int32_t cpu,
-                                          const Node& node) const {
-        return state_number(device_sum, cpu, node) + std::uint64_t{epoch_} * kEpochStep;
-    }
-
-    std::int64_t worth_now(View& view) {
-        const Node& node = view.node;
-        const std::uint64_t state = number_of(node.device_sum, node.cpu, node);
-        StateMemo::Slot& slot = memo_.slot(state);
-        if (slot.state != state) {
-            const Worth worth = worth_of(node, sums_of(view), node.cpu);
-            slot.integer = worth.usable + worth.room;
-            slot.state = state;
+    std::int64_t worth_now(const Node& node, NodeId id, const std::int16_t* sums) {
+        Known& known = known_[id];
+        if (known.cpu != node.cpu || known.epoch != epoch_) {
+            TypeTable::Finds finds;
+            table_.find(finds, sums, node, node.cpu);
+            known.worth = values_[node.model].of(finds).all();
+            known.cpu = node.cpu;
+            known.epoch = epoch_;
         }
-        return slot.integer;
+        return known.worth;
     }
 
-    std::int64_t worth_after(View& view, const Shape& shape, const Spot& spot) {
-        const Node& node = view.node;
-        std::uint64_t device_sum = node.device_sum;
-        std::array<TypeTable::Row, kMostDevices> rows{};
-        for (unsigned i = 0; i < spot.count; ++i)
-            rows[i] = row_after(node, spot.device[i], shape, device_sum);
-        const std::int32_t cpu = node.cpu - shape.cpu;
-        const std::uint64_t state = number_of(device_sum, cpu, node);
-        StateMemo::Slot& slot = memo_.slot(state);
-        if (slot.state != state) {
-            TypeTable::Sums sums = sums_of(view);
+    std::int64_t worth_after(const Node& node, const std::int16_t* sums, const Shape& shape,
+                             const Spot& spot) {
+        TypeTable::Finds finds;
+        if (spot.count == 1) {
+            const unsigned device = spot.device[0];
+            const TypeTable::Row after = row_after(node, device, shape);
+            table_.find(finds, sums, table_.row(node, device), after, node, node.cpu - shape.cpu);
+        } else {
+            std::array<std::int16_t, TypeTable::kMostSums> changed;
+            std::copy_n(sums, 3 * table_.model(node).padded(), changed.data());
             for (unsigned i = 0; i < spot.count; ++i) {
-                table_.subtract(sums, table_.row(node, spot.device[i]), node);
-                table_.add(sums, rows[i], node);
+                const TypeTable::Row after = row_after(node, spot.device[i], shape);
+                table_.exchange(changed.data(), table_.row(node, spot.device[i]), after, node);
             }
-            const Worth worth = worth_of(node, sums, cpu);
-            slot.integer = worth.usable + worth.room;
-            slot.state = state;
+            table_.find(finds, changed.data(), node, node.cpu - shape.cpu);
         }
-        return slot.integer;
+        return values_[node.model].of(finds).all();
     }
 
     std::int64_t waste_of(const Node& node, const Shape& shape, unsigned device) {
-        std::uint64_t unused = 0;
-        const double more = table_.waste(row_after(node, device, shape, unused)) -
-                            table_.waste(table_.row(node, device));
+        const double more =
+            table_.waste(row_after(node, device, shape)) - table_.waste(table_.row(node, device));
         return std::llround(weights_.waste * more * (1 << kKeyBits));
     }
 
     /// Cost of the best device (or of the lowest whole ones); GPU-less nodes and requests too.
-    Choice choose(const Node& node, const Shape& shape) {
+    Choice choose(const Node& node, NodeId id, const Shape& shape) {
         if (node.devices == 0) return {};
-        View view{.node = node};
-        const std::int64_t before = worth_now(view);
+        const std::int16_t* const sums = sums_of(node, id);
+        const std::int64_t before = worth_now(node, id, sums);
         if (!shape.is_share() && !shape.mig) {
             const Spot spot = lowest_spot(node, shape);
-            return {(before - worth_after(view, shape, spot)) >> (kWeightBits - kKeyBits), 0};
+            return {(before - worth_after(node, sums, shape, spot)) >> (kWeightBits - kKeyBits), 0};
         }
         Choice best;
         bool any = false;
@@ -245,7 +225,7 @@ private:
             Spot spot{.count = 1};
             spot.device[0] = static_cast<std::uint8_t>(i);
             const std::int64_t cost =
-                ((before - worth_after(view, shape, spot)) >> (kWeightBits - kKeyBits)) +
+                ((before - worth_after(node, sums, shape, spot)) >> (kWeightBits - kKeyBits)) +
                 waste_of(node, shape, i);
             if (any && cost >= best.cost) continue;
             best = {cost, i};
@@ -254,11 +234,11 @@ private:
         return best;
     }
 
-    std::int64_t price_cost(NodeId id) const {
+    [[nodiscard]] std::int64_t price_cost(NodeId id) const {
         return std::llround(weights_.price * node_table_->spec(id).milli_price_per_hour / 1000.0 *
                             (1 << kKeyBits));
     }
-    std::int64_t power_cost(NodeId id) const {
+    [[nodiscard]] std::int64_t power_cost(NodeId id) const {
         return std::llround(weights_.power * node_table_->spec(id).idle_watts * (1 << kKeyBits));
     }
     [[nodiscard]] std::int64_t drain_cost(const Node& node) const {
@@ -274,18 +254,20 @@ private:
         return node.live == 0 ? price_cost(id) + power_cost(id) : 0;
     }
 
-    void count_room(const Node& node, int sign);
+    void count_room(const Node& node, NodeId id, int sign);
     void price_again(bool adopt);
     [[nodiscard]] double price_of_large(unsigned index) const;
     [[nodiscard]] std::vector<std::int64_t> worth_of_drained() const;
-
-    static constexpr std::uint64_t kEpochStep = 0xA24BAED4963EE407ULL;
+    void set_values();
 
     Weights weights_;
     int scarcity_;
     const NodeTable* node_table_ = nullptr;
     TypeTable table_;
-    StateMemo memo_;
+    std::vector<Known> known_;        // by node
+    std::vector<std::int16_t> sums_;  // by node, stride_ entries each
+    std::size_t stride_ = 0;
+    std::vector<Values> values_;               // by model
     std::vector<std::int64_t> usable_weight_;  // per type and milli
     std::vector<std::int64_t> prices_;         // per type and slot
     std::vector<std::int64_t> in_cluster_;     // slots per type, all nodes
@@ -300,12 +282,13 @@ private:
     std::vector<Saved> saved_;
 };
 
-void Own::count_room(const Node& node, int sign) {
+void Own::count_room(const Node& node, NodeId id, int sign) {
     if (node.devices == 0) return;
-    const TypeTable::Sums sums = sums_of(node);
+    TypeTable::Finds finds;
+    table_.find(finds, sums_of(node, id), node, node.cpu);
     const TypeTable::Model& model = table_.model(node);
     for (std::size_t i = 0; i < model.types.size(); ++i)
-        in_cluster_[model.types[i]] += sign * slots_of(model, i, sums, node.cpu);
+        in_cluster_[model.types[i]] += sign * std::int64_t{finds.slots[i]};
 }
 
 /// What a slot of each type is worth now: rarer than the demand for it, dearer.
@@ -326,8 +309,8 @@ void Own::price_again(bool adopt) {
                        : weights_.scarcity_most;
         const double each =
             type.nested > 0 ? weights_.packing / type.nested * rarity * type.weight * type.size : 0;
-        fresh[i] =
-            std::llround(std::min(each + price_of_large(i), kMostPrice) * (1 << kWeightBits));
+        fresh[i] = std::llround(std::clamp(each + price_of_large(i), -kMostPrice, kMostPrice) *
+                                (1 << kWeightBits));
         if (prices_.empty()) continue;
         moved += std::abs(fresh[i] - prices_[i]);
         all += prices_[i];
@@ -336,7 +319,21 @@ void Own::price_again(bool adopt) {
     if (!adopt) return;
     prices_ = std::move(fresh);
     drain_ = worth_of_drained();
+    set_values();
     epoch_ = ++last_epoch_;
+}
+
+void Own::set_values() {
+    values_.assign(node_table_->model_count(), {});
+    for (std::size_t model = 0; model < values_.size(); ++model) {
+        const auto& types = table_.model_at(model).types;
+        Values& values = values_[model];
+        values.padded = table_.model_at(model).padded();
+        for (std::size_t i = 0; i < types.size(); ++i) {
+            values.usable.set(i, usable_weight_[types[i]]);
+            values.slot.set(i, prices_[types[i]]);
+        }
+    }
 }
 
 double Own::price_of_large(unsigned index) const {
@@ -368,14 +365,17 @@ Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
     Breakdown parts;
     if (node.devices > 0) {
         const Spot where = spot(node, id, shape);
-        TypeTable::Sums sums = sums_of(node);
-        const Worth before = worth_of(node, sums, node.cpu);
-        std::uint64_t unused = 0;
+        std::array<std::int16_t, TypeTable::kMostSums> sums;
+        table_.sum_up(node, sums.data());
+        TypeTable::Finds finds;
+        table_.find(finds, sums.data(), node, node.cpu);
+        const Worth before = values_[node.model].of(finds);
         for (unsigned i = 0; i < where.count; ++i) {
-            table_.subtract(sums, table_.row(node, where.device[i]), node);
-            table_.add(sums, row_after(node, where.device[i], shape, unused), node);
+            const TypeTable::Row now = table_.row(node, where.device[i]);
+            table_.exchange(sums.data(), now, row_after(node, where.device[i], shape), node);
         }
-        const Worth after = worth_of(node, sums, node.cpu - shape.cpu);
+        table_.find(finds, sums.data(), node, node.cpu - shape.cpu);
+        const Worth after = values_[node.model].of(finds);
         parts.fragmentation = (before.usable - after.usable) >> kWeightBits;
         parts.packing =
             ((before.room - after.room) >> kWeightBits) + (drain_cost(node) >> kKeyBits);

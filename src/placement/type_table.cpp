@@ -13,6 +13,15 @@ constexpr double kSmallest = 50;            // milli: still smaller types weigh 
 constexpr std::int64_t kMemorySteps = 256;  // of a device, in which rows tell free memory apart
 constexpr std::int64_t kMostRoom = 1000;    // parts of tasks on one device, for the 16-bit sums
 
+constexpr float kMostSlots = 32'767;
+// Milli of CPU up to which quotients of floats are those of integers: 2^-23 of it are less than half a milli.
+constexpr std::int32_t kMostExactCpu = 1 << 22U;
+
+/// Of a type of several GPUs.
+std::int16_t slots_of_several(std::int32_t gpus, std::int32_t fitting, std::int32_t room) {
+    return fitting < gpus ? std::int16_t{0} : static_cast<std::int16_t>(room / gpus);
+}
+
 std::int32_t typical_device_mib(const NodeTable& node_table, std::uint64_t models) {
     std::int32_t most = 0;
     for (NodeId id = 0; id < node_table.size(); ++id) {
@@ -53,12 +62,18 @@ void TypeTable::reset(const NodeTable& node_table, std::span<const TaskType> typ
     for (std::size_t model = 0; model < models_.size(); ++model) {
         Model& list = models_[model];
         list.plain.fill(kUnmade);
-        for (unsigned i = 0; i < count(); ++i) {
-            const Shape& shape = types_[i].shape;
-            if (shape.gpus == 0 || ((shape.models >> model) & 1U) == 0) continue;
-            list.types.push_back(static_cast<std::uint8_t>(i));
-            list.gpus.push_back(shape.gpus);
-            list.cpu.push_back(shape.cpu);
+        for (const bool single : {true, false}) {
+            for (unsigned i = 0; i < count(); ++i) {
+                const Shape& shape = types_[i].shape;
+                if (shape.gpus == 0 || ((shape.models >> model) & 1U) == 0) continue;
+                if ((shape.gpus == 1) != single) continue;
+                list.per_milli[list.types.size()] =
+                    shape.cpu > 0 ? 1 / static_cast<float>(shape.cpu) : 2 * kMostSlots;
+                list.types.push_back(static_cast<std::uint8_t>(i));
+                list.gpus.push_back(shape.gpus);
+                list.cpu.push_back(shape.cpu);
+            }
+            if (single) list.singles = list.types.size();
         }
         list.blocks =
             static_cast<unsigned>((list.types.size() + kBlockOfTypes - 1) / kBlockOfTypes);
@@ -183,34 +198,78 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     return made;
 }
 
-namespace {
+// Below, loops over whole blocks, so that the compiler does eight entries at a time.
 
-// Blocks of a fixed length, so that the compiler adds eight entries at a time.
-template <int kSign>
-void accumulate(std::int16_t* sums, const std::int16_t* row, unsigned blocks) {
-    for (unsigned block = 0; block < blocks; ++block, sums += kBlockOfTypes, row += kBlockOfTypes)
-        for (unsigned i = 0; i < kBlockOfTypes; ++i)
-            sums[i] = static_cast<std::int16_t>(sums[i] + kSign * row[i]);
+void TypeTable::sum_up(const Node& node, std::int16_t* sums) {
+    const std::size_t count = 3 * models_[node.model].padded();
+    const Row first = row(node, 0);
+    std::copy_n(rows_.data() + starts_[first], count, sums);
+    for (unsigned device = 1; device < node.devices; ++device) {
+        const Row next = row(node, device);
+        const std::int16_t* const values = rows_.data() + starts_[next];
+        for (std::size_t i = 0; i < count; ++i)
+            sums[i] = static_cast<std::int16_t>(sums[i] + values[i]);
+    }
 }
 
-}  // namespace
-
-void TypeTable::add(Sums& sums, Row row, const Node& node) const {
-    const unsigned blocks = models_[node.model].blocks;
-    const std::int16_t* values = rows_.data() + starts_[row];
-    const std::size_t stride = std::size_t{blocks} * kBlockOfTypes;
-    accumulate<1>(sums.fitting.data(), values, blocks);
-    accumulate<1>(sums.usable.data(), values + stride, blocks);
-    accumulate<1>(sums.room.data(), values + 2 * stride, blocks);
+void TypeTable::exchange(std::int16_t* sums, Row before, Row after, const Node& node) const {
+    const std::int16_t* const less = rows_.data() + starts_[before];
+    const std::int16_t* const more = rows_.data() + starts_[after];
+    for (std::size_t i = 0; i < 3 * models_[node.model].padded(); ++i)
+        sums[i] = static_cast<std::int16_t>(sums[i] + more[i] - less[i]);
 }
 
-void TypeTable::subtract(Sums& sums, Row row, const Node& node) const {
-    const unsigned blocks = models_[node.model].blocks;
-    const std::int16_t* values = rows_.data() + starts_[row];
-    const std::size_t stride = std::size_t{blocks} * kBlockOfTypes;
-    accumulate<-1>(sums.fitting.data(), values, blocks);
-    accumulate<-1>(sums.usable.data(), values + stride, blocks);
-    accumulate<-1>(sums.room.data(), values + 2 * stride, blocks);
+void TypeTable::limit(Finds& finds, const Model& model, std::int32_t cpu) const {
+    std::int16_t* const __restrict slots = finds.slots.data();
+    std::int16_t* const __restrict usable = finds.usable.data();
+    const std::size_t padded = model.padded();
+    if (cpu < kMostExactCpu) {
+        // Half a milli keeps a whole quotient whole; any other is further from the next one.
+        const float some = static_cast<float>(cpu) + 0.5F;
+        const float* const __restrict each = model.per_milli.data();
+        for (std::size_t i = 0; i < padded; ++i) {
+            const float most = some * each[i];
+            const auto count = static_cast<std::int16_t>(
+                static_cast<std::int32_t>(most < kMostSlots ? most : kMostSlots));
+            slots[i] = slots[i] < count ? slots[i] : count;
+        }
+    } else {
+        for (std::size_t i = 0; i < model.types.size(); ++i)
+            if (model.cpu[i] > 0)
+                slots[i] =
+                    static_cast<std::int16_t>(std::min<std::int32_t>(slots[i], cpu / model.cpu[i]));
+    }
+    for (std::size_t i = 0; i < padded; ++i) usable[i] = slots[i] > 0 ? usable[i] : std::int16_t{0};
+}
+
+void TypeTable::find(Finds& finds, const std::int16_t* sums, const Node& node,
+                     std::int32_t cpu) const {
+    const Model& model = models_[node.model];
+    const std::size_t padded = model.padded();
+    std::copy_n(sums + padded, padded, finds.usable.data());
+    std::copy_n(sums + 2 * padded, padded, finds.slots.data());
+    for (std::size_t i = model.singles; i < model.types.size(); ++i)
+        finds.slots[i] = slots_of_several(model.gpus[i], sums[i], finds.slots[i]);
+    limit(finds, model, cpu);
+}
+
+void TypeTable::find(Finds& finds, const std::int16_t* sums, Row before, Row after,
+                     const Node& node, std::int32_t cpu) const {
+    const Model& model = models_[node.model];
+    const std::size_t padded = model.padded();
+    const std::int16_t* const less = rows_.data() + starts_[before];
+    const std::int16_t* const more = rows_.data() + starts_[after];
+    std::int16_t* const __restrict usable = finds.usable.data();
+    std::int16_t* const __restrict slots = finds.slots.data();
+    for (std::size_t i = 0; i < padded; ++i) {
+        const std::size_t free = padded + i;
+        const std::size_t room = 2 * padded + i;
+        usable[i] = static_cast<std::int16_t>(sums[free] + more[free] - less[free]);
+        slots[i] = static_cast<std::int16_t>(sums[room] + more[room] - less[room]);
+    }
+    for (std::size_t i = model.singles; i < model.types.size(); ++i)
+        slots[i] = slots_of_several(model.gpus[i], sums[i] + more[i] - less[i], slots[i]);
+    limit(finds, model, cpu);
 }
 
 std::size_t TypeTable::bytes() const {

@@ -13,7 +13,7 @@
 namespace aliquot::placement {
 
 inline constexpr unsigned kMostTypes = 128;  // of the target workload; rarer ones are left out
-inline constexpr unsigned kBlockOfTypes = 16;
+inline constexpr unsigned kBlockOfTypes = 8;
 
 /// The target workload as arrays, and for every state that a single device can be in what each type
 /// finds there. A node's worth is then a sum over its devices.
@@ -40,22 +40,18 @@ public:
 
     /// The GPU types that one model may run; rows and sums of its nodes have one entry for each.
     struct Model {
-        std::vector<std::uint8_t> types;  // indices for type()
+        std::vector<std::uint8_t> types;  // indices for type(); those of one GPU come first
         std::vector<std::int32_t> gpus;
-        std::vector<std::int32_t> cpu;  // milli
-        unsigned blocks = 0;            // of kBlockOfTypes entries
+        std::vector<std::int32_t> cpu;              // milli
+        std::array<float, kMostTypes> per_milli{};  // 1 / cpu; of a type without CPU much
+        std::size_t singles = 0;                    // types of one GPU
+        unsigned blocks = 0;                        // of kBlockOfTypes entries
+        [[nodiscard]] std::size_t padded() const { return std::size_t{blocks} * kBlockOfTypes; }
         std::array<std::uint32_t, kWholeGpu + 2>
             plain{};  // row by free milli while memory plays no part
     };
     [[nodiscard]] const Model& model(const Node& node) const { return models_[node.model]; }
     [[nodiscard]] const Model& model_at(std::size_t index) const { return models_[index]; }
-
-    /// Sums over the devices of one node, one entry per type of its model.
-    struct Sums {
-        std::array<std::int16_t, kMostTypes> fitting{};  // devices that take one part of a task
-        std::array<std::int16_t, kMostTypes> usable{};   // free milli on them
-        std::array<std::int16_t, kMostTypes> room{};     // parts of tasks that fit
-    };
 
     /// A device state as a row of the table; rows are made when first met.
     using Row = std::uint32_t;
@@ -63,14 +59,31 @@ public:
         return row(node, node.milli[device], node.free_mib(device), node.is_mig(device));
     }
     Row row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
-    void add(Sums& sums, Row row, const Node& node) const;
-    void subtract(Sums& sums, Row row, const Node& node) const;
+
+    /// Sums over the devices of one node, each of one entry per type of its model (Model::padded()), one behind the
+    /// other: devices that take one part of a task, free milli on them, parts of tasks that fit.
+    static constexpr std::size_t kMostSums = 3 * std::size_t{kMostTypes};
+    void sum_up(const Node& node, std::int16_t* sums);
+    /// One device of the state `before` is in the state `after` now.
+    void exchange(std::int16_t* sums, Row before, Row after, const Node& node) const;
+
+    /// What each type of a node's model finds there.
+    struct Finds {
+        std::array<std::int16_t, kMostTypes> slots;   // tasks that devices and CPU take
+        std::array<std::int16_t, kMostTypes> usable;  // free milli; 0 where there is no slot
+    };
+    void find(Finds& finds, const std::int16_t* sums, const Node& node, std::int32_t cpu) const;
+    /// The same after exchange().
+    void find(Finds& finds, const std::int16_t* sums, Row before, Row after, const Node& node,
+              std::int32_t cpu) const;
     [[nodiscard]] std::int32_t free_milli(Row row) const { return free_[row]; }
     /// Milli expected to stay unused once such a device has been filled at random.
     [[nodiscard]] double waste(Row row) const { return waste_[row]; }
     [[nodiscard]] std::size_t bytes() const;
 
 private:
+    /// Cuts what the devices take to what the CPU allows.
+    void limit(Finds& finds, const Model& model, std::int32_t cpu) const;
     void weigh(const NodeTable& node_table, double size_exponent);
     void nest();
     void expect_waste();

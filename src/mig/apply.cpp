@@ -70,15 +70,31 @@ private:
                                [this] { return state_.write_journal(journal_); });
     }
 
+    /// All are told their modes before one is reset: GPUs that are reset together take them then.
+    std::optional<Error> forward_modes(ApplyReport& report) {
+        std::vector<const JournalEntry*> changing;
+        for (const JournalEntry& entry : journal_.gpus) {
+            const bool same = fresh_ && entry.before.enabled == entry.wanted.enabled;
+            if (!same) changing.push_back(&entry);
+        }
+        const auto each = [&](auto change) -> std::optional<Error> {
+            for (const JournalEntry* const entry : changing) {
+                auto mode = (converger_.*change)(entry->gpu, entry->index, entry->wanted);
+                if (mode) continue;
+                line(report, *entry).message = mode.error().message;
+                return std::move(mode).error().during(gpu_name(entry->index));
+            }
+            return std::nullopt;
+        };
+        if (changing.size() > 1) {
+            if (auto problem = each(&Converger::request_mode)) return problem;
+        }
+        return each(&Converger::converge_mode);
+    }
+
     /// The first thing that went wrong; the GPUs after it are not touched.
     std::optional<Error> forward(ApplyReport& report) {
-        for (const JournalEntry& entry : journal_.gpus) {
-            if (fresh_ && entry.before.enabled == entry.wanted.enabled) continue;
-            auto mode = converger_.converge_mode(entry.gpu, entry.index, entry.wanted);
-            if (mode) continue;
-            line(report, entry).message = mode.error().message;
-            return std::move(mode).error().during(gpu_name(entry.index));
-        }
+        if (auto problem = forward_modes(report)) return problem;
         for (const JournalEntry& entry : journal_.gpus) {
             GpuReport& gpu = line(report, entry);
             gpu.enabled = entry.wanted.enabled;
@@ -118,6 +134,10 @@ private:
         converger_.restart_limit();
         bool whole = true;
         // What fails here fails again below, and is said there.
+        for (const JournalEntry& entry : journal_.gpus) {
+            if (journal_.gpus.size() == 1) continue;
+            (void)converger_.request_mode(entry.gpu, entry.index, entry.before);
+        }
         for (const JournalEntry& entry : journal_.gpus) {
             (void)converger_.converge_mode(entry.gpu, entry.index, entry.before);
         }

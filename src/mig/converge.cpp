@@ -182,6 +182,23 @@ Result<gpu::Partitions> Converger::with_mode(const gpu::Uuid& gpu, const Partiti
                                            " after the change; the machine must be rebooted"};
 }
 
+Result<Done> Converger::request_mode(const gpu::Uuid& gpu, unsigned index,
+                                     const Partitioning& wanted) {
+    index_ = index;
+    const auto now = gpus_.partitions(gpu);
+    if (!now) return now.error();
+    if (now->enabled == wanted.enabled) return Done{};
+    if (!wanted.enabled) {
+        auto emptied = change_instances(gpu, *now, {.enabled = true});
+        if (!emptied) return emptied;
+    }
+    return call(wanted.enabled ? "ask for MIG mode" : "ask for no MIG mode", Tries::kSeveral,
+                [&]() -> Result<Done> {
+                    auto answer = gpus_.set_mode(gpu, wanted.enabled);
+                    return answer ? Result<Done>(Done{}) : std::move(answer).error();
+                });
+}
+
 Result<Done> Converger::converge_mode(const gpu::Uuid& gpu, unsigned index,
                                       const Partitioning& wanted) {
     index_ = index;

@@ -35,6 +35,9 @@ public:
     /// The time for all that follows begins anew.
     void restart_limit();
 
+    /// Tells the driver the MIG mode and leaves the reset to converge_mode(), which one may do for several GPUs.
+    Result<Done> request_mode(const gpu::Uuid& gpu, unsigned index, const Partitioning& wanted);
+
     /// Only the MIG mode, with a reset where it takes one. A reset may take GPUs of the same board
     /// along, and with them their instances: so first the modes of all, then the instances of all.
     Result<Done> converge_mode(const gpu::Uuid& gpu, unsigned index, const Partitioning& wanted);

@@ -63,6 +63,7 @@ std::string StubPartitioner::text(unsigned gpu) const {
 Result<StubNode::Gpu*> StubPartitioner::open(const gpu::Uuid& gpu, std::string_view call) {
     for (unsigned i = 0; i < node_.gpus.size(); ++i) {
         if (gpu.text != "GPU-" + std::to_string(i) || node_.gpus[i].gone) continue;
+        if (node_.gpus[i].lost) return Error{ErrorCode::kUnavailable, gpu.text + ": GPU is lost"};
         if (call != "look") {
             ++node_.calls;
             if (fault) {
@@ -136,14 +137,27 @@ Result<gpu::ModeChange> StubPartitioner::set_mode(const gpu::Uuid& gpu, bool ena
 }
 
 Result<Done> StubPartitioner::reset(const gpu::Uuid& gpu,
-                                    const std::set<gpu::Uuid>& /*may_lose_instances*/) {
+                                    const std::set<gpu::Uuid>& may_lose_instances) {
     auto found = open(gpu, "reset");
     if (!found) return std::move(found).error();
-    StubNode::Gpu& one = **found;
-    if (one.in_use) return conflict("In use by another client");
-    ++one.resets;
-    one.enabled = one.pending;
-    one.instances = {};
+    std::vector<StubNode::Gpu*> along{*found};
+    for (unsigned i = 0; node_.joined && i < node_.gpus.size(); ++i) {
+        StubNode::Gpu& other = node_.gpus[i];
+        if (&other == *found || other.gone) continue;
+        if (has_instances(other) && !may_lose_instances.contains({"GPU-" + std::to_string(i)})) {
+            return conflict("another one would lose its instances");
+        }
+        along.push_back(&other);
+    }
+    for (const StubNode::Gpu* const one : along) {
+        if (one->in_use) return conflict("In use by another client");
+        if (std::ranges::any_of(one->instances, is_busy)) return conflict("In use by a process");
+    }
+    ++(*found)->resets;
+    for (StubNode::Gpu* const one : along) {
+        one->enabled = one->pending;
+        one->instances = {};
+    }
     return Done{};
 }
 

@@ -32,11 +32,13 @@ struct StubNode {
         bool resetless = true;
         bool in_use = false;
         bool gone = false;
+        bool lost = false;  // from the bus: the driver lists it and cannot speak to it
         unsigned resets = 0;
         std::array<Instance, 8> instances;
     };
     std::array<Gpu, 3> gpus;
-    unsigned calls = 0;  // that change something
+    bool joined = false;  // by NVLink: a reset of one is a reset of all
+    unsigned calls = 0;   // that change something
 };
 
 /// gpu::Partitioner over a StubNode, as strict as a driver. A GPU's uuid is "GPU-<n>".

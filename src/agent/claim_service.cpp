@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "document/json.h"
+#include "dra/joined.h"
 #include "dra/places.h"
 #include "dra/publishable.h"
 #include "mig/board.h"
@@ -163,7 +164,12 @@ dra::Cutter::Sources ClaimService::cutter_sources() {
             },
             .inventory = [&driver =
                               sources_.driver] { return driver.enumerate(gpu::Links::kLeaveOut); },
-            .look = [this] { return look_at_node(); }};
+            .look = [this] { return look_at_node(); },
+            .reset_along = [this](const std::string& gpu) -> std::set<std::string> {
+                const auto known = reset_along_.get().value;
+                if (!known || !known->contains(gpu)) return {};
+                return known->at(gpu);
+            }};
 }
 
 /// Everybody is to know of what was cut: it is looked at once, for all.
@@ -256,6 +262,7 @@ bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
     const auto mode = serves() ? find_mode() : std::optional(dra::Mode::kWhole);
     if (!mode) return false;
     settings_.publish(settings);
+    reset_along_.publish(dra::reset_along(inventory));
     dra::PlaceFacts places = dra::read_places(sources_.root, inventory);
     if (wanted_ == ClaimOptions::Mode::kDynamicMig) add_geometries(inventory, places);
     const std::set<gpu::Uuid> hidden = with_cut_gpus(elsewhere, inventory, places.cut_by_claims);
@@ -263,7 +270,9 @@ bool ClaimService::apply(const Settings& settings, const sharing::Offer& wanted,
                          .devices = dra::devices_of(inventory, wanted, places, *mode),
                          .closed = serves() ? refused_ : std::string(kNotServed)};
     std::erase_if(state.devices, [&](const dra::Device& device) {
-        return hidden.contains(device.uuid) || hidden.contains(device.gpu);
+        const auto is_hidden = [&](const std::string& gpu) { return hidden.contains({gpu}); };
+        return hidden.contains(device.uuid) || hidden.contains(device.gpu) ||
+               (device.reset_along && std::ranges::any_of(*device.reset_along, is_hidden));
     });
     bool done = true;
     if (!inventory.gpus.empty()) {

@@ -82,7 +82,8 @@ private:
     std::map<std::string, std::string> held_back_;  // dra::Publishable::held_back
     std::map<gpu::Uuid, mig::Geometry> told_;       // by the driver
     Latest<Settings> settings_;                     // of the last apply()
-    dra::Cutter cutter_;                            // used with the keeper's lock held
+    Latest<std::map<std::string, std::set<std::string>>> reset_along_;  // dra::reset_along()
+    dra::Cutter cutter_;  // used with the keeper's lock held
     dra::Keeper keeper_;
     dra::Plugin plugin_;
     std::unique_ptr<dra::Publisher> publisher_;

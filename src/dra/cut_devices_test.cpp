@@ -190,7 +190,7 @@ TEST(DraCutDevices, AreHeldBackWhereAResetWouldTakeAlongWhatIsHeld) {
     EXPECT_EQ(left(), (Counts{{"GPU-0", 26}, {"GPU-1", 1}, {"GPU-2", 26}}))
         << "as a whole, since its mode is off; nothing joins GPU-2 with another";
     inventory.gpus[1].mig_enabled = true;
-    EXPECT_EQ(left().at("GPU-1"), 25U) << "MIG devices";
+    EXPECT_EQ(left().at("GPU-1"), 26U) << "counters tell, where all have one mode";
     inventory.links.clear();
     EXPECT_EQ(left().at("GPU-1"), 26U) << "nothing joins them";
     for (gpu::Gpu& gpu : inventory.gpus) gpu.model = "NVIDIA A100-SXM4-40GB";

@@ -88,7 +88,9 @@ public:
         for (const auto& [uid, other] : prepared) {
             if (uid == claim.claim.uid) continue;
             for (const PreparedDevice& device : other.devices) {
-                if (!device.admin) devices_.push_back(&device);
+                if (device.admin) continue;
+                devices_.push_back(&device);
+                claims_.push_back(&other);
             }
         }
     }
@@ -99,6 +101,12 @@ public:
             if (!device->uuid.empty()) uuids.insert(device->uuid);
         }
         return uuids;
+    }
+    /// The first claim that has any of a GPU; null: none.
+    [[nodiscard]] const PreparedClaim* holder(const std::string& gpu) const {
+        const auto found = std::ranges::find(devices_, gpu, &PreparedDevice::gpu);
+        if (found == devices_.end()) return nullptr;
+        return claims_[static_cast<std::size_t>(found - devices_.begin())];
     }
     /// A process may have ended between making an instance and noting its uuid: its place tells whose it is.
     [[nodiscard]] std::set<std::string> held(const std::string& gpu,
@@ -118,6 +126,63 @@ public:
 
 private:
     std::vector<const PreparedDevice*> devices_;
+    std::vector<const PreparedClaim*> claims_;  // of which each of these is
+};
+
+/// The other GPUs that must or may get the MIG mode of those of `specs`, since they are reset with them.
+class Cutter::Joined {
+public:
+    Joined(gpu::Partitioner& gpus, const Sources& sources, const Others& others)
+        : gpus_(gpus), sources_(sources), others_(others) {}
+
+    /// errors   kConflict: the mode must change, and another claim has one of the others
+    Result<Done> add(const mig::GpuSpec& spec, const std::vector<mig::GpuSpec>& specs) {
+        const std::set<std::string> along = sources_.reset_along(spec.gpu.text);
+        if (along.empty()) return Done{};
+        const auto now = gpus_.partitions(spec.gpu);
+        if (!now) return now.error();
+        const bool must = now->enabled != spec.enabled;
+        if (!must && others_.holder(spec.gpu.text) != nullptr) is_free_ = false;
+        for (const std::string& other : along) {
+            if (const PreparedClaim* const holder = others_.holder(other)) {
+                if (!must) is_free_ = false;
+                if (!must) continue;
+                return Error{ErrorCode::kConflict,
+                             spec.gpu.text + " needs the other MIG mode and so a reset, which " +
+                                 "NVLink makes one with that of " + other + ", held by claim " +
+                                 to_text(holder->claim)};
+            }
+            const bool named =
+                std::ranges::find(specs, gpu::Uuid{other}, &mig::GpuSpec::gpu) != specs.end();
+            if (!named && seen_.insert(other).second) look_at(other, spec.enabled);
+        }
+        must_ = must_ || must;
+        return Done{};
+    }
+
+    /// Whether the change cannot be made without them.
+    [[nodiscard]] bool must() const { return must_; }
+    /// Empty: all have the mode, or they may not be touched.
+    [[nodiscard]] std::vector<mig::GpuSpec> specs() const {
+        return must_ || is_free_ ? specs_ : std::vector<mig::GpuSpec>();
+    }
+
+private:
+    void look_at(const std::string& gpu, bool enabled) {
+        const auto now = gpus_.partitions({gpu});
+        if (!now || now->enabled == enabled) return;  // gone, or nothing to do
+        const auto there = mig::instances_of(*now, {});
+        if (now->in_use || std::ranges::any_of(there, &mig::Instance::busy)) is_free_ = false;
+        specs_.push_back({.gpu = {gpu}, .enabled = enabled});
+    }
+
+    gpu::Partitioner& gpus_;
+    const Sources& sources_;
+    const Others& others_;
+    std::set<std::string> seen_;
+    std::vector<mig::GpuSpec> specs_;
+    bool must_ = false;
+    bool is_free_ = true;
 };
 
 Cutter::Cutter(const os::Root& root, os::Clock& clock, Sources sources, Options options)
@@ -135,6 +200,27 @@ Result<bool> Cutter::apply(gpu::Partitioner& gpus, const mig::StateDirectory& st
     return std::ranges::any_of(report->gpus, [](const mig::GpuReport& gpu) {
         return gpu.state != mig::GpuReport::State::kUnchanged;
     });
+}
+
+Result<bool> Cutter::apply_with_joined(gpu::Partitioner& gpus, const mig::StateDirectory& state,
+                                       const std::vector<mig::GpuSpec>& specs, const Others& others,
+                                       const std::set<std::string>& held) {
+    if (!sources_.reset_along) return apply(gpus, state, specs, held);
+    Joined joined(gpus, sources_, others);
+    for (const mig::GpuSpec& spec : specs) {
+        if (auto added = joined.add(spec, specs); !added) return added.error();
+    }
+    std::vector<mig::GpuSpec> all = joined.specs();
+    if (all.empty()) return apply(gpus, state, specs, held);
+    const auto inventory = sources_.inventory();
+    for (mig::GpuSpec& spec : all) {
+        const gpu::Gpu* const gpu = inventory ? inventory->find(spec.gpu) : nullptr;
+        if (gpu != nullptr) spec.index = gpu->index;
+    }
+    all.insert(all.begin(), specs.begin(), specs.end());
+    auto changed = apply(gpus, state, all, held);
+    if (changed || joined.must()) return changed;
+    return apply(gpus, state, specs, held);  // it is as it must be without them
 }
 
 Result<mig::GpuSpec> Cutter::spec_for(gpu::Partitioner& gpus, const std::string& uuid,
@@ -177,7 +263,7 @@ Result<std::optional<Cutter::Seen>> Cutter::cut(PreparedClaim& claim,
         if (!spec) return spec.error();
         specs.push_back(*std::move(spec));
     }
-    const auto changed = apply(**gpus, *state, specs, std::move(held));
+    const auto changed = apply_with_joined(**gpus, *state, specs, others, held);
     if (!changed) return changed.error();
     const bool makes = std::ranges::any_of(specs, &mig::GpuSpec::enabled);
     if (!*changed && !makes) return std::optional<Seen>();

@@ -22,7 +22,8 @@ namespace aliquot::dra {
 
 /// Cuts GPUs as claims need them and takes back what was cut, by the journalled changes of mig::apply: whoever is
 /// killed leaves what the next change brings to its end. What others hold stays; instances that nobody holds and no
-/// process uses go where they are in the way. Not thread-safe; other processes that cut GPUs are excluded by the lock of
+/// process uses go where they are in the way. GPUs that are reset together get one MIG mode while no other claim has any
+/// of them, so that no later claim of the same kind needs a reset. Not thread-safe; other processes that cut GPUs are excluded by the lock of
 /// mig::StateDirectory.
 class Cutter {
 public:
@@ -37,6 +38,8 @@ public:
         /// Ask the driver. errors   as gpus; `look`: the driver's files are not there
         std::function<Result<gpu::Inventory>()> inventory;
         std::function<Result<Seen>()> look;
+        /// The GPUs that are reset when the MIG mode of this one changes, by uuid, without itself. Empty: none are.
+        std::function<std::set<std::string>(const std::string& gpu)> reset_along{};
     };
     struct Options {
         std::string state_directory = mig::kDefaultStateDirectory;  // host path
@@ -64,7 +67,11 @@ public:
 
 private:
     class Others;
+    class Joined;
 
+    Result<bool> apply_with_joined(gpu::Partitioner& gpus, const mig::StateDirectory& state,
+                                   const std::vector<mig::GpuSpec>& specs, const Others& others,
+                                   const std::set<std::string>& held);
     /// What one GPU has to be; adds to `held` what must stay.
     Result<mig::GpuSpec> spec_for(gpu::Partitioner& gpus, const std::string& uuid,
                                   const std::vector<const PreparedDevice*>& devices,

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "document/build.h"
 #include "dra/counters.h"
+#include "dra/joined.h"
 #include "gpu/architecture.h"
 #include "mig/places.h"
 
@@ -181,12 +182,22 @@ public:
         if (!counters) return {};
         const auto shared = std::make_shared<const Value>(*std::move(counters));
         std::vector<Device> devices;
-        const auto along = reset_along(gpu);
+        std::set<std::string> together = reset_together(inventory_, gpu);
+        const Group group = group_of(together);
+        together.erase(gpu.uuid.text);
+        const auto along = std::make_shared<const std::set<std::string>>(std::move(together));
         const auto add = [&](Device device, std::optional<mig::Slot> slot) {
-            device.counters = shared;
-            if (device.cut->is_off() == gpu.mig_enabled) device.reset_along = along;
-            document::append(device.published, "consumesCounters",
-                             consumed_counters(set, geometry, slot));
+            device.counters = {shared};
+            if (device.cut->is_off() == gpu.mig_enabled && !along->empty()) {
+                device.reset_along = along;
+                device.along_counted = group.counters != nullptr && group.alike;
+            }
+            Value consumed = consumed_counters(set, geometry, slot);
+            if (group.counters) {
+                device.counters.push_back(group.counters->set());
+                consumed.items.push_back(group.counters->consumed(set, device.cut->size));
+            }
+            document::append(device.published, "consumesCounters", std::move(consumed));
             devices.push_back(std::move(device));
         };
         all.cut = Cut{};
@@ -198,30 +209,28 @@ public:
     }
 
 private:
-    /// The GPUs that a change of its MIG mode resets with it, by uuid: before Hopper those that NVLink joins.
-    std::shared_ptr<const std::set<std::string>> reset_along(const gpu::Gpu& gpu) const {
-        constexpr unsigned kHopper = 9;
-        if (gpu.compute_major >= kHopper) return nullptr;
-        std::set<std::string> others;
-        for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
-            const gpu::Gpu& other = inventory_.gpus[i];
-            if (other.uuid != gpu.uuid && are_joined(gpu, i)) others.insert(other.uuid.text);
-        }
-        return others.empty() ? nullptr
-                              : std::make_shared<const std::set<std::string>>(std::move(others));
-    }
+    struct Group {
+        std::shared_ptr<const JoinedCounters> counters;  // null: it cannot be counted
+        bool alike = true;                               // all have one MIG mode
+    };
 
-    /// Links do not tell of a switch: SXM modules of one node are joined, by links or by one.
-    bool are_joined(const gpu::Gpu& gpu, std::size_t other) const {
-        constexpr gpu::LinkScore kNvlink = 100;
-        constexpr std::string_view kModule = "SXM";
-        if (gpu.model.contains(kModule) && inventory_.gpus[other].model.contains(kModule)) {
-            return true;
+    /// Those of the joined GPUs that claims cut.
+    Group group_of(const std::set<std::string>& uuids) const {
+        Group group;
+        std::map<std::string, unsigned> members;
+        std::set<bool> modes;
+        for (const gpu::Gpu& gpu : inventory_.gpus) {
+            const auto cut = places_.cut_by_claims.find(gpu.uuid);
+            if (!uuids.contains(gpu.uuid.text) || cut == places_.cut_by_claims.end()) continue;
+            members.emplace(name_of(gpu), cut->second.memory_slices);
+            modes.insert(gpu.mig_enabled);
         }
-        const auto own = std::ranges::find(inventory_.gpus, gpu.uuid, &gpu::Gpu::uuid);
-        const auto row = static_cast<std::size_t>(own - inventory_.gpus.begin());
-        return row < inventory_.links.size() && other < inventory_.links[row].size() &&
-               inventory_.links[row][other] >= kNvlink;
+        group.alike = modes.size() < 2;
+        if (members.size() > 1) {
+            group.counters = std::make_shared<const JoinedCounters>(std::move(members));
+        }
+        if (group.counters && !group.counters->set()) group.counters = nullptr;
+        return group;
     }
 
     /// Made when a claim is prepared.

@@ -51,9 +51,10 @@ struct Device {
     std::optional<Cut> cut;  // set: claims cut this GPU
     /// Its GPU has the other MIG mode, and these are reset along when that changes; null: none.
     std::shared_ptr<const std::set<std::string>> reset_along;
-    document::Value published;  // an element of spec.devices
-    /// The counter set that it takes from, an element of spec.sharedCounters; null: none.
-    std::shared_ptr<const document::Value> counters;
+    bool along_counted = false;  // counters tell whether claims hold any of them
+    document::Value published;   // an element of spec.devices
+    /// The counter sets that it takes from, elements of spec.sharedCounters.
+    std::vector<std::shared_ptr<const document::Value>> counters;
 };
 
 /// What the inventory does not tell.

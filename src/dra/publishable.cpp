@@ -104,6 +104,7 @@ private:
             const bool counted = device.cut && counted_.contains(hold.device->device);
             const std::string why = counted ? "" : in_the_way(wanted, *hold.device);
             if (!why.empty()) return why + " by claim " + hold.claim;
+            if (counted && device.along_counted) continue;
             if (!known && device.reset_along && device.reset_along->contains(hold.device->gpu)) {
                 return "another MIG mode needs a reset, which NVLink makes one with that of " +
                        hold.device->gpu + ", held by claim " + hold.claim;

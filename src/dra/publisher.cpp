@@ -159,9 +159,9 @@ private:
     /// What an API server may drop of them.
     static std::pair<bool, bool> features(const std::optional<std::vector<Device>>& devices) {
         if (!devices) return {};
-        return {std::ranges::any_of(*devices, &Device::consumable),
-                std::ranges::any_of(*devices,
-                                    [](const Device& one) { return one.counters != nullptr; })};
+        return {
+            std::ranges::any_of(*devices, &Device::consumable),
+            std::ranges::any_of(*devices, [](const Device& one) { return !one.counters.empty(); })};
     }
 
     void note_event() {

@@ -104,20 +104,22 @@ struct Shard {
 
 std::vector<Shard> counter_shards(std::span<const Device> devices) {
     std::vector<Shard> shards;
-    std::set<const Value*> seen;
+    std::set<std::string> seen;
     for (const Device& one : devices) {
-        if (one.counters == nullptr || !seen.insert(one.counters.get()).second) continue;
-        if (shards.empty() || shards.back().items.items.size() == kMostCounterSets) {
-            shards.push_back({.field = "sharedCounters"});
+        for (const auto& set : one.counters) {
+            if (!seen.insert(document::text_at(*set, "name")).second) continue;
+            if (shards.empty() || shards.back().items.items.size() == kMostCounterSets) {
+                shards.push_back({.field = "sharedCounters"});
+            }
+            shards.back().items.items.push_back(*set);
         }
-        shards.back().items.items.push_back(*one.counters);
     }
     return shards;
 }
 
 std::vector<Shard> shards_of(std::span<const Device> devices) {
     const bool fewer = std::ranges::any_of(devices, [](const Device& one) {
-        return one.counters != nullptr || one.published.find("taints") != nullptr;
+        return !one.counters.empty() || one.published.find("taints") != nullptr;
     });
     const std::size_t most = fewer ? kMostTaintedDevices : kMostDevices;
     std::vector<Shard> shards = counter_shards(devices);

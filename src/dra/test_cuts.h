@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "dra/joined.h"
 #include "dra/test_claims.h"
 #include "mig/stub_partitioner.h"
 #include "os/clock.h"
@@ -121,6 +123,10 @@ private:
                             .look = [this]() -> Result<Cutter::Seen> {
                                 const gpu::Inventory now = inventory();
                                 return Cutter::Seen{now, describe(now)};
+                            },
+                            .reset_along = [this](const std::string& gpu) -> std::set<std::string> {
+                                if (!stub->joined) return {};
+                                return reset_along(inventory()).at(gpu);
                             }},
             Cutter::Options{.state_directory = "/mig", .checkpoint = checkpoint});
         sources.cut = [cutter](PreparedClaim& claim, const PreparedClaims& prepared,

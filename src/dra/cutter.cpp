@@ -42,6 +42,14 @@ Result<mig::Geometry> geometry_of(const gpu::Partitions& now,
     return told;
 }
 
+/// The GPU is not there, or lost until a reset that takes its instances away: what was made is gone with it.
+bool is_gone(const Error& error, const Result<gpu::Inventory>& inventory, const std::string& uuid) {
+    if (error.code == ErrorCode::kNotFound) return true;
+    if (error.code != ErrorCode::kUnavailable || !inventory) return false;
+    const gpu::Gpu* const gpu = inventory->find({uuid});
+    return gpu == nullptr || !gpu->health.ok();
+}
+
 std::vector<mig::Instance> wanted_of(const std::vector<const PreparedDevice*>& devices) {
     std::vector<mig::Instance> wanted;
     for (const PreparedDevice* const device : devices) {
@@ -293,7 +301,7 @@ Result<Done> Cutter::undo(const PreparedClaim& claim, const PreparedClaims& prep
     std::vector<mig::GpuSpec> specs;
     for (const auto& [uuid, devices] : needed) {
         const auto now = (*gpus)->partitions({uuid});
-        if (!now && now.error().code == ErrorCode::kNotFound) continue;  // gone with the GPU
+        if (!now && is_gone(now.error(), inventory, uuid)) continue;
         if (!now) return now.error();
         if (!now->enabled) continue;
         held.merge(others.held(uuid, *now));

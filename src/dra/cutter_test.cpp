@@ -129,6 +129,31 @@ TEST_F(DraCutter, WaitsForProcessesAndNotForAGpuThatIsGone) {
     EXPECT_TRUE(keeper->claims()->empty());
 }
 
+// Xid 79: only a reset brings it back, and that takes the instances away.
+TEST_F(DraCutter, EndsClaimsOfAGpuThatIsLostAndTouchesNoOther) {
+    const auto keeper = node.start();
+    const ClaimName lost = node.allocate("a", kHalf);
+    const ClaimName other = node.allocate("b", "gpu-0000-66-00-0-mig-1g-5gb-0");
+    ASSERT_TRUE(keeper->prepare(lost));
+    const auto kept = keeper->prepare(other);
+    ASSERT_TRUE(kept);
+    node.stub->gpus[0].lost = true;
+    node.look();
+    ASSERT_TRUE(keeper->publish(node.node.state));
+    EXPECT_EQ(*keeper->prepare(other), *kept) << "of a GPU that is well";
+    const auto more = keeper->prepare(node.allocate("c", kSmall));
+    EXPECT_FALSE(more) << "kube-scheduler did not see the taint yet";
+    const auto ended = keeper->unprepare(lost);
+    EXPECT_TRUE(ended) << ended.error().message;
+    EXPECT_TRUE(keeper->prepare(node.allocate("d", "gpu-0000-66-00-0-mig-3g-20gb-4")));
+    node.stub->gpus[0].lost = false;
+    node.gpus->cut(0, "none");
+    node.look();
+    ASSERT_TRUE(keeper->publish(node.node.state));
+    EXPECT_TRUE(keeper->prepare(node.allocate("c", kSmall)));
+    EXPECT_EQ(node.text(), "1g.5gb@0 / 1g.5gb@0,3g.20gb@4 / none");
+}
+
 TEST_F(DraCutter, MakesAnewWhatAResetTook) {
     const auto keeper = node.start();
     const ClaimName claim = node.allocate("a", kHalf);

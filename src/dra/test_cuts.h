@@ -47,6 +47,10 @@ public:
                          .pci = {.bus = 0x65 + i},
                          .mig_capable = true};
             const auto now = gpus->partitions(one.uuid);
+            if (stub->gpus[i].lost) {
+                one.health = {.state = gpu::Health::State::kUnhealthy, .reason = "GPU is lost"};
+                all.gpus.push_back(std::move(one));
+            }
             if (!now) continue;
             one.mig_enabled = now->enabled;
             for (const gpu::MigInstance& instance : now->instances) {

@@ -66,6 +66,72 @@ TEST_F(Claims, ArePreparedAndHeldToWhatWasBooked) {
     ASSERT_TRUE(soon([&] { return kubelet_->prepare_claims("u-more", {more}).ok(); }));
 }
 
+TEST_F(Claims, AreTheSameAfterRestartsInBothOrders) {
+    start_agent({"--dra", "consumable"});
+    ASSERT_TRUE(is_ready());
+    const std::string name = devices().front()["name"];
+    const std::vector claims{allocate("one", name, "3Gi", "25"),
+                             allocate("other", name, "3Gi", "25")};
+    const auto both = kubelet_->prepare_claims("u-both", claims);
+    ASSERT_TRUE(both) << both.error().message;
+    ASSERT_EQ(both->size(), 2U) << "two claims of one pod on one GPU";
+    EXPECT_NE(both->at(0).cdi_devices, both->at(1).cdi_devices);
+    for (const bool agent_first : {true, false}) {
+        SCOPED_TRACE(agent_first);
+        ::kill(agent_->pid(), SIGKILL);
+        agent_->terminate(60s);
+        for (const auto& claim : claims) ASSERT_TRUE(root_.remove(cdi_path(claim.uid)));
+        if (agent_first) start_agent({"--dra", "consumable"});
+        ASSERT_TRUE(kubelet_->restart());
+        if (!agent_first) start_agent({"--dra", "consumable"});
+        ASSERT_TRUE(soon([&] { return root_.exists(cdi_path(claims.back().uid)); }));
+        ASSERT_TRUE(is_ready());
+        const auto again = kubelet_->prepare_claims("u-both", claims);
+        ASSERT_TRUE(again) << again.error().message;
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            EXPECT_EQ(again->at(i).cdi_devices, both->at(i).cdi_devices);
+        }
+    }
+    ASSERT_TRUE(kubelet_->unprepare_claims("u-both").ok());
+    for (const auto& claim : claims) EXPECT_FALSE(root_.exists(cdi_path(claim.uid)));
+}
+
+TEST_F(Claims, OutliveAGpuThatFallsOffTheBus) {
+    start_agent({"--dra", "consumable"});
+    ASSERT_TRUE(is_ready());
+    const std::string lost = devices().at(0)["name"];
+    const std::string well = devices().at(1)["name"];
+    const auto taints = [&](unsigned at) { return devices().at(at).value("taints", Json()); };
+    const auto one = allocate("one", lost, "3Gi", "25");
+    const auto other = allocate("other", well, "3Gi", "25");
+    ASSERT_TRUE(kubelet_->prepare_claims("u-one", {one}));
+    ASSERT_TRUE(kubelet_->prepare_claims("u-other", {other}));
+    const std::string file = *root_.read(cdi_path(other.uid));
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kXid, 79));
+    ASSERT_TRUE(soon([&] { return !taints(0).empty(); })) << agent_log();
+    EXPECT_EQ(taints(0)[0]["key"], "gpu.aliquot.dev/unhealthy");
+    EXPECT_EQ(taints(0)[0]["effect"], "NoSchedule");
+    EXPECT_TRUE(taints(1).empty());
+    EXPECT_EQ(*root_.read(cdi_path(other.uid)), file) << "the other claim is as it was";
+    ASSERT_TRUE(kubelet_->prepare_claims("u-more", {allocate("more", well, "3Gi", "25")}));
+
+    // A new agent does not see the lost GPU at all.
+    ::kill(agent_->pid(), SIGKILL);
+    agent_->terminate(60s);
+    start_agent({"--dra", "consumable"});
+    ASSERT_TRUE(soon([&] { return kubelet_->unprepare_claims("u-one").ok(); })) << agent_log();
+    EXPECT_FALSE(root_.exists(cdi_path(one.uid)));
+    EXPECT_TRUE(root_.exists(cdi_path(other.uid)));
+
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kClear, 0));
+    ASSERT_TRUE(is_ready()) << agent_log();
+    ASSERT_TRUE(soon([&] { return taints(0).empty(); })) << agent_log();
+    ASSERT_TRUE(soon([&] {
+        return kubelet_->prepare_claims("u-again", {allocate("again", lost, "12Gi", "90")}).ok();
+    })) << "nothing of the lost claim is counted any more";
+    ASSERT_TRUE(kubelet_->unprepare_claims("u-other").ok());
+}
+
 TEST_F(Claims, LeaveTheGpuTheyHoldAwayFromTheDevicePlugin) {
     start_agent({"--dra", "consumable"});
     ASSERT_TRUE(is_ready());
@@ -217,6 +283,26 @@ TEST_F(DynamicMig, MakesDevicesWhenTheyArePreparedAndTakesThemBack) {
     EXPECT_TRUE(soon([&] {
         return kubelet_->prepare_claims("u-whole", {allocate("again", whole, "3Gi", "25")}).ok();
     })) << agent_log();
+}
+
+TEST_F(DynamicMig, EndsWithTheGpuThatFallsOffTheBus) {
+    start_agent({"--dra", "dynamic-mig"});
+    ASSERT_TRUE(is_cuttable()) << agent_log();
+    const std::string half = devices().front()["name"].get<std::string>() + "-mig-3g-20gb-4";
+    ASSERT_FALSE(published(half).is_null()) << half;
+    const auto claim = allocate_all("half", half);
+    ASSERT_TRUE(kubelet_->prepare_claims("u-half", {claim})) << agent_log();
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kXid, 79));
+    ASSERT_TRUE(soon([&] { return published(half).contains("taints"); })) << agent_log();
+    const auto ended = kubelet_->unprepare_claims("u-half");
+    ASSERT_TRUE(ended) << ended.error().message << agent_log();
+    EXPECT_FALSE(root_.exists(cdi_path(claim.uid)));
+    ASSERT_TRUE(gpus_->inject(0, sim::FaultKind::kClear, 0));
+    ASSERT_TRUE(soon([&] { return !published(half).contains("taints"); })) << agent_log();
+    ASSERT_TRUE(soon([&] {
+        return kubelet_->prepare_claims("u-new", {allocate_all("new", half)}).ok();
+    })) << agent_log();
+    EXPECT_EQ(cut(0), "3g.20gb");
 }
 
 TEST_F(DynamicMig, IsTheOnlyOneThatCuts) {

@@ -43,6 +43,7 @@ struct Case {
     const char* reason;
 };
 
+// R76.
 TEST(ClusterJob, StandsWhereItsJobItsWorkloadAndItsPodsSay) {
     const auto condition = [](const std::string& type, const std::string& status,
                               const std::string& message) {

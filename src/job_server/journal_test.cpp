@@ -88,6 +88,7 @@ TEST_F(JournalTest, KeepsWhatIsIdleAndWhyAJobIsEnded) {
     EXPECT_TRUE(journal.idle()->empty());
 }
 
+// R17.
 TEST_F(JournalTest, ForgetsAJobAndStillFindsIt) {
     std::vector<Record> records{job("a")};
     Journal journal = open();

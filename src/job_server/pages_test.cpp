@@ -69,6 +69,7 @@ TEST_F(JobPages, AreThoseOfTheApiDescription) {
     EXPECT_EQ(served, described);
 }
 
+// R22.
 TEST_F(JobPages, TakeTheFieldsOfTheApiDescription) {
     const Value description = api();
     const auto& fields =

@@ -23,6 +23,7 @@ std::vector<std::string> fields(const Request& request, Place place = Place::kCl
 
 using Fields = std::vector<std::string>;
 
+// R5.
 TEST(JobRequest, TakesOneTwoFourOrEightGpus) {
     for (std::uint32_t count = 0; count <= 20; ++count) {
         Request request = good();
@@ -37,6 +38,7 @@ TEST(JobRequest, TakesOneTwoFourOrEightGpus) {
     EXPECT_FALSE(read(R"({"gpu_count": 4294967297})"));
 }
 
+// R10, R27.
 TEST(JobRequest, NamesTheFieldThatIsWrong) {
     const auto with = [](auto change) {
         Request request = good();
@@ -82,6 +84,7 @@ TEST(JobRequest, NamesTheFieldThatIsWrong) {
     EXPECT_EQ(with([](Request& r) { r.array = 0; }), Fields{"array"});
 }
 
+// R7.
 TEST(JobRequest, ChecksTheDevicesThatAPersonMakesVisible) {
     const auto with = [](const char* devices, std::uint32_t count, const char* resource) {
         Request request = good();

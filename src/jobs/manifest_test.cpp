@@ -82,6 +82,7 @@ void collect_extra(const Value& whole, const Value* part, const std::string& pat
 
 class Cases : public testing::TestWithParam<std::filesystem::path> {};
 
+// R1, R2, R3, R8, R9, R11, R12, R14, R18, R25, R26, R30.
 TEST_P(Cases, BecomesTheJobOfItsFile) {
     const auto request = read(cases::read(GetParam()));
     ASSERT_TRUE(request) << request.error().message;
@@ -98,6 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Cases,
                          testing::ValuesIn(cases::files({"src/jobs/cases"}, ".request")),
                          [](const auto& one) { return cases::name(one.param); });
 
+// R10, R11, R14.
 TEST(JobManifest, HasEveryFieldOfTheCompleteExampleAndOnlyKnownOnesBesides) {
     const std::filesystem::path folder = ALIQUOT_SOURCE_DIR "/src/jobs/cases";
     const auto request = read(cases::read(folder / "complete.request"));
@@ -113,6 +115,7 @@ TEST(JobManifest, HasEveryFieldOfTheCompleteExampleAndOnlyKnownOnesBesides) {
                                      ".spec.activeDeadlineSeconds", ".spec.template.metadata"}));
 }
 
+// R15, R16, R17, R21.
 TEST(JobManifest, AlwaysHasLimitsADeadlineATimeToLiveAndARestartPolicy) {
     for (const catalog::GpuModel& model : catalog::gpu_models()) {
         const Value job = job_of({.name = "j", .image = "i", .gpu_type = std::string(model.key)});
@@ -129,6 +132,7 @@ TEST(JobManifest, AlwaysHasLimitsADeadlineATimeToLiveAndARestartPolicy) {
     }
 }
 
+// R6.
 TEST(JobManifest, ShowsAProgramAsManyDevicesAsItHas) {
     for (const auto& [count, list] : {std::pair<std::uint32_t, const char*>{1, "0"},
                                       {2, "0,1"},
@@ -142,6 +146,7 @@ TEST(JobManifest, ShowsAProgramAsManyDevicesAsItHas) {
               "0");
 }
 
+// R13, R26.
 TEST(JobManifest, TakesTheLastValueOfAVariableAndWritesEachNameOnce) {
     const Value job = job_of({.task_id = "t",
                               .image = "i",
@@ -157,6 +162,7 @@ TEST(JobManifest, TakesTheLastValueOfAVariableAndWritesEachNameOnce) {
     EXPECT_EQ(variable(job, "WORKER_TYPE"), "gpu");
 }
 
+// R19.
 TEST(JobManifest, IsToleratedByNodesWithTheTaintOfGpus) {
     const auto tolerations = [](const Value& job) {
         return k8s::read_tolerations(document::at_path(pod_spec_of(job), {"tolerations"}));
@@ -171,6 +177,7 @@ TEST(JobManifest, IsToleratedByNodesWithTheTaintOfGpus) {
     EXPECT_TRUE(k8s::tolerates(exists, named));
 }
 
+// R28.
 TEST(JobManifest, IsSuspendedWhereAQueueDecidesWhenItStarts) {
     const auto suspended = [](const Request& request) {
         return document::is_true(document::at_path(job_of(request), {"spec", "suspend"}));
@@ -186,6 +193,7 @@ TEST(JobManifest, TellsValuesOfVariablesInTheContainerAlone) {
     EXPECT_EQ(document::to_json(*job.find("metadata")).find("s3cret"), std::string::npos);
 }
 
+// R27.
 TEST(JobManifest, IsNotMadeOfAWrongRequest) {
     const auto made = job_manifest({.name = "j", .gpu_count = 3});
     ASSERT_FALSE(made);

@@ -8,6 +8,7 @@
 namespace aliquot::jobs {
 namespace {
 
+// R24.
 TEST(JobName, IsMadeOfTheTaskAndOfAllFields) {
     const Request request{.task_id = "ml_task_123", .image = "agent_bus:latest"};
     const std::string name = job_name(request);

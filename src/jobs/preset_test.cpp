@@ -10,6 +10,7 @@
 namespace aliquot::jobs {
 namespace {
 
+// R2, R3.
 TEST(JobPreset, OfV100AndA100IsThatOfTheGuide) {
     EXPECT_EQ(preset_of("v100"), (Amounts{"16Gi", "8000m"}));
     EXPECT_EQ(requests_of(preset_of("v100")), (Amounts{"8Gi", "4000m"}));
@@ -20,6 +21,7 @@ TEST(JobPreset, OfV100AndA100IsThatOfTheGuide) {
     EXPECT_EQ(accelerator_of("any"), "");
 }
 
+// R4, R23.
 TEST(JobPreset, OfEveryModelAsksForHalfOfItsLimits) {
     for (const catalog::GpuModel& model : catalog::gpu_models()) {
         const Amounts limits = preset_of(model.key);

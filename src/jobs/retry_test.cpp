@@ -8,6 +8,7 @@ namespace {
 
 using std::chrono::seconds;
 
+// R73.
 TEST(JobRetry, OfALostMachineOrSpotNodeDoesNotCount) {
     for (const Cause cause : {Cause::kNodeLost, Cause::kSpotTaken, Cause::kPreempted}) {
         const Retry retry = retry_after(cause, 100, 0);
@@ -16,6 +17,7 @@ TEST(JobRetry, OfALostMachineOrSpotNodeDoesNotCount) {
     }
 }
 
+// R73.
 TEST(JobRetry, OfAFailedGpuGoesElsewhere) {
     const Retry retry = retry_after(Cause::kGpuFault, 3, 3);
     EXPECT_TRUE(retry.again);

@@ -14,6 +14,7 @@ TEST(JobState, HasAWordThatNamesItAlone) {
     EXPECT_FALSE(state_of(""));
 }
 
+// R76.
 TEST(JobState, IsReachedFromADraftAndLeadsToAnEnd) {
     std::array<bool, 14> reached{true};
     for (std::size_t round = 0; round < kStates.size(); ++round) {

@@ -38,6 +38,7 @@ protected:
     Time now = 0;
 };
 
+// R75.
 TEST_F(Explain, NamesWhoHoldsTheDevicesAndWhenTheyEnd) {
     submit(1, 3, 50 * kMinute);
     submit(2, 3, 20 * kMinute);
@@ -86,6 +87,7 @@ TEST_F(Explain, NamesTheJobThatAStartWouldDelay) {
     EXPECT_FALSE(made.smaller);  // nothing that runs so long would start now
 }
 
+// R75.
 TEST_F(Explain, TellsAQuotaFromDevicesAndWhatNeverFits) {
     ASSERT_TRUE(planner.set_queue({.name = "lab", .quota_milli = 3000}).ok());
     submit(1, 2, 10 * kMinute, "lab");
@@ -129,6 +131,7 @@ TEST_F(Explain, WhatItProposesStartsAtOnce) {
     EXPECT_EQ(plan.starts[0].id, 4U);
 }
 
+// R72.
 TEST_F(Explain, AForecastOrdersAndBoundsTheWaiting) {
     submit(1, 4, 10 * kMinute);
     submit(2, 4, 20 * kMinute);

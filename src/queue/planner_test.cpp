@@ -57,6 +57,7 @@ TEST(Planner, StartsWhatFitsAtOnceAndSaysWhere) {
     EXPECT_EQ(planner.self_check(), "");
 }
 
+// R72.
 TEST(Planner, BackfillsWhatEndsBeforeTheReservationAndNothingElse) {
     Planner planner = planner_of(1, 8);
     submit(planner, job_of(1, 6, 10 * kHour));
@@ -86,6 +87,7 @@ TEST(Planner, SharesAndWholeGpusArePlacedOnTheSameBooks) {
     EXPECT_EQ(ids_of(planner.decide(1000)), Ids{3});
 }
 
+// R71.
 TEST(Planner, AGangStartsWholeOrNotAtAll) {
     Planner planner = planner_of(2, 4);
     Job gang = job_of(1, 3, kHour);
@@ -98,6 +100,7 @@ TEST(Planner, AGangStartsWholeOrNotAtAll) {
     EXPECT_EQ(planner.where(2).size(), 2U);
 }
 
+// R70.
 TEST(Planner, QuotaHoldsAQueueAndItsCohortLendsWhatIsIdle) {
     Planner planner = planner_of(1, 8);
     ASSERT_TRUE(
@@ -118,6 +121,7 @@ TEST(Planner, QuotaHoldsAQueueAndItsCohortLendsWhatIsIdle) {
     EXPECT_EQ(ids_of(planner.decide(1000)), Ids{5});
 }
 
+// R70.
 TEST(Planner, WhoUsedLessGoesFirst) {
     Planner planner = planner_of(1, 1);
     for (JobId id = 1; id <= 4; ++id) {

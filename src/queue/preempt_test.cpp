@@ -51,6 +51,7 @@ TEST_F(Reclaim, EndsTheBorrowersThatSufficeAndNoMore) {
     EXPECT_EQ(planner.self_check(), "");
 }
 
+// R71.
 TEST_F(Reclaim, NobodyIsEndedBeforeItsMinimumRun) {
     for (JobId id = 1; id <= 4; ++id) submit(id, "b", 1);
     planner.decide(10);

@@ -6,6 +6,7 @@
 namespace aliquot::contract {
 namespace {
 
+// R29.
 TEST_P(JobsContract, AJobIsSubmittedStoppedAndMadeAnewUnderItsName) {
     ClusterJobs jobs(api(), space_);
     const auto made = jobs.submit(request("train"), "");

@@ -57,6 +57,7 @@ protected:
                                          "--idle-min-run", "0s", "--idle-action", "end"};
 };
 
+// R74.
 TEST_F(JobIdleTest, OneWhoseGpuIsIdleIsToldThenEndedAndOneThatUsesItsGpuIsNot) {
     serve_with(ends_);
     const std::string busy = tenant({"spin:1000000"});

@@ -52,6 +52,7 @@ TEST_F(JobTest, RunsAJobAndTellsItsOutputAndItsExitCode) {
     EXPECT_THAT(run({"job", "list", "--all"}).output, testing::Not(HasSubstr("Failed")));
 }
 
+// R69.
 TEST_F(JobTest, QueuesWhatDoesNotFitAndStartsItByPriority) {
     const std::string all = submit("while [ ! -e go ]; do sleep 0.05; done", {"--gpu", "2"});
     reaches(all, "Running");
@@ -130,6 +131,7 @@ TEST_F(JobTest, EndsWithAllThatAProgramHasStarted) {
     EXPECT_EQ(processes_with(time), 0);
 }
 
+// R74.
 TEST_F(JobTest, EndsAJobWhoseTimeIsOver) {
     const std::string id = submit("sleep 1000", {"--time", "1s"});
     EXPECT_EQ(run({"job", "wait", id, "--timeout", "60s"}).exit.code, 1);
@@ -189,6 +191,7 @@ TEST_F(JobTest, QueuesWhatRanAgainAfterTheMachineWasStartedAnew) {
     EXPECT_THAT(show(id)["steps"].dump(), HasSubstr("Requeued"));
 }
 
+// R24.
 TEST_F(JobTest, IsOneJobForTheSameTaskAndRefusesAnother) {
     const auto task = [&](const char* word) {
         return run({"job", "submit", "--task-id", "night", "--", "sh", "-c", word});
@@ -214,6 +217,7 @@ TEST_F(JobTest, StartsAfterOthersAndNotAfterFailedOnes) {
     EXPECT_EQ(content(directory_.path() / "order"), "first\nsecond\n");
 }
 
+// R66.
 TEST_F(JobTest, RunsOnTheCpuWhenNoGpuComesInTime) {
     const std::string all = submit("sleep 1000", {"--gpu", "2"});
     reaches(all, "Running");

@@ -112,6 +112,7 @@ class JobsTest(unittest.TestCase):
         with self.assertRaisesRegex(aliquot.Conflict, "command"):
             self.create("sleep 1001")
 
+    # R31.
     def test_many_threads_submit_and_none_is_lost(self):
         def submit(number):
             for i in range(20):

@@ -101,8 +101,8 @@ queue::Time ms_of(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::string> pods_of(const Value& workload,
-                                 const std::map<std::string, Value>& flavors) {
+std::vector<std::string> pods_of(const Value& workload, const std::map<std::string, Value>& flavors,
+                                 const std::vector<std::string>& likely) {
     std::vector<std::string> pods;
     const std::string uid = text_at(workload, {"metadata", "uid"});
     const std::string space = text_at(workload, {"metadata", "namespace"});
@@ -113,6 +113,10 @@ std::vector<std::string> pods_of(const Value& workload,
         if (spec == nullptr) continue;
         Value of_pod = *spec;
         std::uint32_t count = count_at(set, {"count"}, 1);
+        for (const std::string& flavor : likely) {
+            const auto known = flavors.find(flavor);
+            if (known != flavors.end()) add_flavor(known->second, of_pod);
+        }
         if (const Value* const assigned = assignment_of(workload, set_name)) {
             count = count_at(*assigned, {"count"}, count);
             std::vector<std::string> added;
@@ -159,16 +163,53 @@ std::vector<std::string> checks_to_answer(const Value& workload,
     return names;
 }
 
+bool has_quota(const Value& workload) {
+    return is_true(workload, "QuotaReserved") && !is_true(workload, "Finished");
+}
+
+ChecksAhead checks_ahead(const Value& workload, const std::vector<std::string>& ours) {
+    ChecksAhead found;
+    if (is_true(workload, "QuotaReserved") || is_true(workload, "Finished")) return found;
+    if (is_true(workload, "Evicted") || text_at(workload, {"spec", "active"}) == "false")
+        return found;
+    if (!text_at(workload, {"metadata", "annotations", kGatedBy}).empty()) return found;
+    std::size_t ready = 0;
+    for (const Value& check : items_at(workload, {"status", "admissionChecks"})) {
+        const std::string name = text_at(check, {"name"});
+        const std::string state = text_at(check, {"state"});
+        const bool is_ready = state == "Ready";
+        if (!is_ready && state != "Pending") continue;
+        if (std::find(ours.begin(), ours.end(), name) == ours.end()) continue;
+        found.names.push_back(name);
+        ready += is_ready ? 1 : 0;
+    }
+    found.are_ready = ready == found.names.size();
+    return found;
+}
+
+std::optional<std::vector<std::string>> only_flavors(const Value& cluster_queue) {
+    std::vector<std::string> names;
+    for (const Value& group : items_at(cluster_queue, {"spec", "resourceGroups"})) {
+        const auto& flavors = items_at(group, {"flavors"});
+        if (flavors.size() != 1) return std::nullopt;
+        names.push_back(text_at(flavors.front(), {"name"}));
+    }
+    return names;
+}
+
 Value check_patch(const Value& workload, const std::string& check, const CheckAnswer& answer,
                   std::chrono::system_clock::time_point now) {
-    const bool ready = answer.state == CheckAnswer::State::kReady;
+    using State = CheckAnswer::State;
+    const bool retry = answer.state == State::kRetry;
     constexpr std::size_t kMostMessage = 1'000;
     const Value entry = make_mapping(
         {{"name", check},
-         {"state", ready ? "Ready" : "Retry"},
+         {"state", retry                           ? "Retry"
+                   : answer.state == State::kReady ? "Ready"
+                                                   : "Pending"},
          {"lastTransitionTime", rfc3339(now)},
          {"message", one_line(answer.message, kMostMessage)},
-         {"requeueAfterSeconds", document::only_if(!ready, answer.again_after.count())}});
+         {"requeueAfterSeconds", document::only_if(retry, answer.again_after.count())}});
     return make_mapping(
         {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
          {"kind", "Workload"},

@@ -23,16 +23,32 @@ inline constexpr char kGatedBy[] = "kueue.x-k8s.io/admission-gated-by";
 
 /// The pods that a Workload will have, with the node labels and tolerations of the flavours that quota is reserved in:
 /// JSON of a Pod each, at most 1024. Their uids are made up from the Workload's.
+/// likely   names of the flavours of one without quota
 std::vector<std::string> pods_of(const document::Value& workload,
-                                 const std::map<std::string, document::Value>& flavors);
+                                 const std::map<std::string, document::Value>& flavors,
+                                 const std::vector<std::string>& likely = {});
 
 /// The names of those of its admission checks that are ours and wait for an answer.
 std::vector<std::string> checks_to_answer(const document::Value& workload,
                                           const std::vector<std::string>& ours);
 
+/// Of a Workload that waits for quota: those of its checks that are ours. None: it has quota, has ended, is inactive, gated
+/// or was evicted.
+struct ChecksAhead {
+    std::vector<std::string> names;
+    bool are_ready = false;  // all of them
+};
+ChecksAhead checks_ahead(const document::Value& workload, const std::vector<std::string>& ours);
+
+/// Whether quota is reserved for it and it has not ended.
+bool has_quota(const document::Value& workload);
+
+/// The flavours that a ClusterQueue's quota is in; nullopt: of some resource it has several, and admission chooses.
+std::optional<std::vector<std::string>> only_flavors(const document::Value& cluster_queue);
+
 /// An answer to an admission check.
 struct CheckAnswer {
-    enum class State : std::uint8_t { kReady, kRetry };
+    enum class State : std::uint8_t { kReady, kRetry, kPending };
     State state = State::kReady;
     std::string message;
     std::chrono::seconds again_after{60};  // kRetry

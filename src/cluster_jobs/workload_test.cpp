@@ -71,6 +71,47 @@ TEST(Workload, HasAnAnswerToOursAloneAndOnlyWhileQuotaIsReserved) {
     EXPECT_EQ(text_at(retry, "status.admissionChecks.0.requeueAfterSeconds"), "90");
 }
 
+TEST(Workload, IsAnsweredAheadOnlyWhileItWaitsForQuota) {
+    const std::vector<std::string> ours{"place", "too"};
+    const auto checks = [&](const char* conditions, const char* states) {
+        return checks_ahead(parsed(workload_text((std::string(R"("conditions":[)") + conditions +
+                                                  R"(],"admissionChecks":[)" + states + "]")
+                                                     .c_str())),
+                            ours);
+    };
+    constexpr char kPending[] =
+        R"({"name":"place","state":"Pending"},{"name":"other","state":"Pending"})";
+    constexpr char kHalf[] = R"({"name":"place","state":"Ready"},{"name":"too","state":"Pending"})";
+    EXPECT_EQ(checks("", kPending).names, std::vector<std::string>{"place"});
+    EXPECT_FALSE(checks("", kPending).are_ready);
+    EXPECT_EQ(checks("", kHalf).names.size(), 2U);
+    EXPECT_FALSE(checks("", kHalf).are_ready);
+    EXPECT_TRUE(checks("", R"({"name":"place","state":"Ready"})").are_ready);
+    for (const char* const ended : {"QuotaReserved", "Finished", "Evicted"}) {
+        const std::string condition = std::string(R"({"type":")") + ended + R"(","status":"True"})";
+        EXPECT_TRUE(checks(condition.c_str(), kPending).names.empty()) << ended;
+    }
+    const Value pending =
+        check_patch(parsed(workload_text(kReserved)), "place",
+                    {.state = CheckAnswer::State::kPending, .message = "no room"}, {});
+    EXPECT_EQ(text_at(pending, "status.admissionChecks.0.state"), "Pending");
+}
+
+TEST(Workload, OfAQueueWithOneFlavorEachHasItsLabelsBeforeItHasQuota) {
+    const auto queue = [](const char* flavors) {
+        return only_flavors(
+            parsed(std::string(R"({"spec":{"resourceGroups":[{"flavors":[)") + flavors + "]}]}}"));
+    };
+    EXPECT_EQ(queue(R"({"name":"a100"})"), std::vector<std::string>{"a100"});
+    EXPECT_EQ(queue(R"({"name":"a100"},{"name":"t4"})"), std::nullopt);
+    const std::map<std::string, Value> flavors{
+        {"a100", parsed(R"({"spec":{"nodeLabels":{"accelerator":"nvidia-tesla-a100"}}})")}};
+    const auto pods = pods_of(parsed(workload_text("")), flavors, {"a100"});
+    ASSERT_FALSE(pods.empty());
+    EXPECT_EQ(text_at(parsed(pods[0]), {"spec", "nodeSelector", "accelerator"}),
+              "nvidia-tesla-a100");
+}
+
 TEST(Workload, IsPlannedByItsGpusItsQueueAndItsGates) {
     const auto task =
         task_of(parsed(workload_text(

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "controller/binding_reviews.h"
 #include "controller/certificate_rotation.h"
 #include "controller/node_cache.h"
 #include "controller/secret.h"
@@ -274,11 +275,7 @@ Result<Done> Controller::Running::start() {
     }
     if (options_.jobs.enabled) {
         JobWork::Ask ask;
-        if (placement_ != nullptr) {
-            ask = [&placement = *placement_](FitQuestion question) {
-                return placement.ask(std::move(question));
-            };
-        }
+        if (placement_ != nullptr) ask = std::bind_front(&PodPlacement::ask, placement_.get());
         jobs_ = std::make_unique<JobWork>(
             PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
             options_.jobs, std::move(ask));

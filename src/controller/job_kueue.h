@@ -8,10 +8,19 @@
 
 namespace aliquot::controller {
 
+/// Owns our entries in the status of Workloads and AdmissionChecks.
+inline constexpr char kCheckManager[] = "aliquot.dev/placement";
+
 /// What is followed of Kueue.
 struct KueueCaches {
-    KueueCaches(kube_client::Api& api, const std::function<void()>& news)
-        : workloads(api, cluster_jobs::workloads(), {}, heard(news)),
+    KueueCaches(kube_client::Api& api, const std::function<void()>& news,
+                std::function<void(const kube_client::ObjectKey&)> workload)
+        : workloads(
+              api, cluster_jobs::workloads(), {},
+              [news, workload = std::move(workload)](const auto& key, const auto&, const auto&) {
+                  workload(key);
+                  news();
+              }),
           cluster_queues(api, cluster_jobs::cluster_queues(), specs()),
           local_queues(api, cluster_jobs::local_queues(), specs()),
           checks(api, cluster_jobs::admission_checks(), {}, heard(news)),

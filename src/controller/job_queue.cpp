@@ -30,7 +30,9 @@ using std::chrono::seconds;
 constexpr char kJobManager[] = "aliquot-controller";
 constexpr seconds kBetweenForecasts{2};
 constexpr seconds kBetweenStops{1};
-constexpr milliseconds kEstimatesTime{250};  // of one look: checks wait meanwhile
+constexpr milliseconds kEstimatesTime{
+    250};                             // of one look: each is work for the API server and Kueue
+constexpr seconds kLongestCrowd{30};  // without estimates, while jobs are admitted
 constexpr std::uint32_t kMostGpusOfNode = 1'024;
 
 std::string annotation(const Value& object, std::string_view name) {
@@ -294,11 +296,22 @@ void JobWork::write_estimates(const std::map<std::string, Value>& workloads,
         return std::tie(a.told, a.foreseen->position, a.foreseen->uid) <
                std::tie(b.told, b.foreseen->position, b.foreseen->uid);
     });
-    const auto end = Steady::now() + kEstimatesTime;
+    const auto now = Steady::now();
+    if (checks_.is_crowded() && now - estimated_at_ < kLongestCrowd) return;
+    estimated_at_ = now;
+    const auto end = now + kEstimatesTime;
     for (const Due& one : all) {
         if (stop.stop_requested() || Steady::now() > end) return;
         write_foreseen(workloads.at(one.foreseen->uid), *one.foreseen, stop);
     }
+}
+
+std::map<std::string, std::chrono::system_clock::time_point> JobWork::likely_starts() const {
+    std::map<std::string, std::chrono::system_clock::time_point> starts;
+    for (const auto& [uid, one] : latest_) {
+        if (one.p50) starts.emplace(uid, milliseconds(*one.p50));
+    }
+    return starts;
 }
 
 void JobWork::foresee(const std::stop_token& stop) {
@@ -352,8 +365,9 @@ void JobWork::foresee(const std::stop_token& stop) {
         latest_[one.uid] = std::move(one);
     }
     std::erase_if(told_, [&](const auto& one) { return !of_uid.contains(one.first); });
+    checks_.expect(likely_starts());
     write_estimates(of_uid, stop);
-    // A large queue takes long to look at: nine tenths of the time are for admission checks.
+    // A large queue takes long to look at: at most a tenth of the time.
     foreseen_at_ = begin + 9 * (Steady::now() - begin);
 }
 

@@ -15,7 +15,7 @@
 
 #include "cluster_jobs/foresight.h"
 #include "cluster_jobs/workload.h"
-#include "controller/fit_question.h"
+#include "controller/job_checks.h"
 #include "controller/placement_options.h"
 #include "document/value.h"
 #include "kube_client/informer.h"
@@ -37,9 +37,9 @@ struct JobOptions {
 /// cancelled ones, stops those that say so. Every replica follows; only the leader writes. A thread of its own from start() to stop().
 class JobWork {
 public:
-    /// Answers a question about places; nullptr: nobody keeps books (the role placement is off).
-    using Ask = std::function<std::future<FitAnswer>(FitQuestion)>;
+    using Ask = AdmissionChecks::Ask;
 
+    /// ask   nullptr: nobody keeps books (the role placement is off)
     JobWork(PlacementWorld world, JobOptions options, Ask ask);
     ~JobWork();
     JobWork(const JobWork&) = delete;
@@ -53,11 +53,6 @@ public:
 
 private:
     using Steady = std::chrono::steady_clock;
-    struct Promise {
-        std::vector<scheduling::GpuPod> pods;
-        Steady::time_point until;
-        kube_client::ObjectKey job;  // whose pods they will be; without a name: of something else
-    };
     struct Told {
         std::string text;
         Steady::time_point at;
@@ -65,25 +60,13 @@ private:
 
     void run(const std::stop_token& stop);
     bool has_kueue(const std::stop_token& stop);
-    void follow_kueue();
-    void keep_checks(const std::stop_token& stop);
-    void answer_checks(const std::stop_token& stop);
-    /// Those whose checks wait, the first one made first.
-    [[nodiscard]] std::vector<document::Value> waiting_for_checks() const;
-    struct CheckWrite {
-        const document::Value* workload = nullptr;
-        std::string check;
-        cluster_jobs::CheckAnswer answer;
-    };
-    /// By any thread.
-    void write_answer(const CheckWrite& one, const std::stop_token& stop);
-    [[nodiscard]] bool has_come_true(const Promise& promise) const;
-    [[nodiscard]] std::optional<cluster_jobs::CheckAnswer> answer_of(
-        const document::Value& workload, Steady::time_point now);
     void start_after(const std::stop_token& stop);
     void remove_cancelled(const std::stop_token& stop);
     bool follow_stops(const std::stop_token& stop);
     void foresee(const std::stop_token& stop);
+    /// By uid of the Workload.
+    [[nodiscard]] std::map<std::string, std::chrono::system_clock::time_point> likely_starts()
+        const;
     void write_estimates(const std::map<std::string, document::Value>& workloads,
                          const std::stop_token& stop);
     void write_foreseen(const document::Value& workload, const cluster_jobs::Foreseen& foreseen,
@@ -99,36 +82,30 @@ private:
 
     const PlacementWorld world_;
     const JobOptions options_;
-    const Ask ask_;
 
     std::mutex mutex_;
     std::condition_variable_any changed_;
     bool look_ = true;
 
     // Of the thread.
-    std::vector<std::string> our_checks_;
-    std::map<std::string, document::Value> flavors_;
-    std::map<std::string, Promise> promised_;               // by uid of the Workload
-    std::map<std::string, Steady::time_point> asked_;       // since when a check waits, by uid
     std::map<std::string, Told> told_;                      // what stands on a Workload, by its uid
     std::map<std::string, cluster_jobs::Foreseen> latest_;  // by uid of the Workload
     std::map<std::string, queue::Outcome> ended_;
     cluster_jobs::Foresight foresight_;
     Steady::time_point looked_for_kueue_;
     Steady::time_point foreseen_at_;
+    Steady::time_point estimated_at_;
     Steady::time_point stops_at_;
     std::set<std::string> go_on_;  // uids of Workloads that were to go on when they were looked at
 
-    std::atomic<std::uint64_t> ready_{0};
-    std::atomic<std::uint64_t> retries_{0};
-    std::atomic<std::uint64_t> open_{0};  // said yes without knowing
     std::atomic<std::uint64_t> released_{0};
     std::atomic<std::uint64_t> failures_{0};
 
-    std::unique_ptr<KueueCaches> kueue_;  // null: it is not there
     kube_client::Informer jobs_;
     kube_client::Informer nodes_;
-    std::jthread thread_;  // last: it uses all the others
+    AdmissionChecks checks_;
+    std::unique_ptr<KueueCaches> kueue_;  // null: it is not there
+    std::jthread thread_;                 // last: it uses all the others
 };
 
 }  // namespace aliquot::controller

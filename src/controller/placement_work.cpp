@@ -159,7 +159,6 @@ void PlacementWork::run(const std::stop_token& stop) {
             }
             tend_seats();
             gauge();
-            answer_questions();
         }
         const bool soon = !is_synced() || !waiting_.empty() || !released_.empty() ||
                           bindings_.has_seated() || told_to_lead_ != world_.elector.leads();

@@ -79,17 +79,13 @@ public:
     }
     BindingReviews& bindings() { return bindings_; }
     Extender& extender() { return extender_; }
-    /// Answered with the next look, by the thread.
-    std::future<FitAnswer> ask(FitQuestion question) {
-        std::promise<FitAnswer> promise;
-        auto answer = promise.get_future();
-        {
-            const std::scoped_lock lock(mutex_);
-            questions_.emplace_back(std::move(question), std::move(promise));
-            look_ = true;
-        }
-        changed_.notify_all();
-        return answer;
+    /// By any thread. Nothing: the cluster is not known yet, or the books were not free in time.
+    std::optional<std::vector<FitAnswer>> ask(const FitInquiry& inquiry,
+                                              std::chrono::milliseconds patience) {
+        if (!has_read_all_) return std::nullopt;
+        auto books = books_.within(patience);
+        if (!books) return std::nullopt;
+        return answer(inquiry, *books);
     }
 
 private:
@@ -165,8 +161,6 @@ private:
     [[nodiscard]] std::map<std::string, std::string> hostnames(const Decision& decision) const;
     void gauge_gangs(const std::vector<GangTurn>& turns);
     void gauge();
-    void answer_questions();
-    [[nodiscard]] FitAnswer answer_to(const FitQuestion& question);
 
     const PlacementWorld world_;
     const PlacementOptions options_;
@@ -177,7 +171,6 @@ private:
     std::set<kube_client::ObjectKey> changed_nodes_;
     std::set<kube_client::ObjectKey> changed_pods_;
     std::set<std::string, std::less<>> served_;
-    std::vector<std::pair<FitQuestion, std::promise<FitAnswer>>> questions_;
     std::uint64_t noted_ = 0;  // pieces of news
     std::uint64_t taken_ = 0;  // of them, those that the books know
     bool look_ = true;

@@ -13,8 +13,9 @@ void PodPlacement::stop() { work_->stop(); }
 void PodPlacement::wake() { work_->wake(); }
 bool PodPlacement::is_synced() const { return work_->is_synced(); }
 bool PodPlacement::serves(const std::string& resource) const { return work_->serves(resource); }
-std::future<FitAnswer> PodPlacement::ask(FitQuestion question) {
-    return work_->ask(std::move(question));
+std::optional<std::vector<FitAnswer>> PodPlacement::ask(const FitInquiry& inquiry,
+                                                        std::chrono::milliseconds patience) {
+    return work_->ask(inquiry, patience);
 }
 admission::Review PodPlacement::review_binding(std::string_view body) {
     return work_->bindings().review(body);

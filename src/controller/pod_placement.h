@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/review.h"
 #include "controller/extender.h"
@@ -33,8 +36,9 @@ public:
     [[nodiscard]] bool is_synced() const;
     /// Whether a pod that asks for this resource is ours to place: some agent of ours offers it.
     [[nodiscard]] bool serves(const std::string& resource) const;
-    /// Whether pods that do not exist yet would have places now; books nothing.
-    std::future<FitAnswer> ask(FitQuestion question);
+    /// Whether pods that do not exist yet would have places now; books nothing. Nothing: that is not known in time.
+    std::optional<std::vector<FitAnswer>> ask(const FitInquiry& inquiry,
+                                              std::chrono::milliseconds patience);
     /// Answers an AdmissionReview of pods/binding; BindingReviews.
     admission::Review review_binding(std::string_view body);
     /// What kube-scheduler may ask; lives as long as this.

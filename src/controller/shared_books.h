@@ -21,6 +21,7 @@ public:
         Use(scheduling::Books& books, std::unique_lock<std::timed_mutex> lock)
             : books_(books), lock_(std::move(lock)) {}
         scheduling::Books* operator->() { return &books_; }
+        scheduling::Books& operator*() { return books_; }
         explicit operator bool() const { return lock_.owns_lock(); }
 
     private:

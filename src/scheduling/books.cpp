@@ -367,6 +367,9 @@ GangDecision Books::decide_gang(const GangAsk& ask) { return state_->decide_gang
 GangDecision Books::what_if_gang(const GangAsk& ask) const {
     return fit_gang(ask, state_->bookings());
 }
+std::vector<GangDecision> Books::what_if_in_turn(const std::vector<GangAsk>& asks) {
+    return fit_in_turn(asks, state_->bookings());
+}
 std::set<std::string> Books::keep_for_gang(const GangAsk& ask) {
     return state_->keep_for_gang(ask);
 }

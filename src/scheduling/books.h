@@ -88,6 +88,8 @@ public:
     GangDecision decide_gang(const GangAsk& ask);
     /// What decide_gang() would say; keeps nothing. The pods have nothing that is kept for them.
     [[nodiscard]] GangDecision what_if_gang(const GangAsk& ask) const;
+    /// fit_in_turn().
+    std::vector<GangDecision> what_if_in_turn(const std::vector<GangAsk>& asks);
     /// preemption_for(); nobody is evicted by it.
     [[nodiscard]] std::optional<Preemption> preemption_for(const GpuPod& pod,
                                                            const PreemptionRules& rules) const;

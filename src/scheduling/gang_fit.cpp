@@ -311,6 +311,24 @@ GangDecision fit_gang(const GangAsk& ask, const Bookings& bookings) {
     return decision;
 }
 
+std::vector<GangDecision> fit_in_turn(const std::vector<GangAsk>& asks, Bookings& bookings) {
+    std::vector<GangDecision> decisions;
+    decisions.reserve(asks.size());
+    for (const GangAsk& ask : asks) {
+        decisions.push_back(fit_gang(ask, bookings));
+        const GangDecision& decision = decisions.back();
+        if (decision.kind != Kind::kPlaced) continue;
+        for (std::size_t i = 0; i < ask.pods.size(); ++i) {
+            if (!decision.targets[i].node.empty())
+                bookings.plan(ask.pods[i], {decision.targets[i]});
+        }
+    }
+    for (const GangAsk& ask : asks) {
+        for (const GpuPod& pod : ask.pods) bookings.forget(pod.uid);
+    }
+    return decisions;
+}
+
 std::set<std::string> nodes_to_keep(const GangAsk& ask, const Bookings& bookings) {
     const auto shapes = shapes_of(ask, bookings);
     bool is_required = false;

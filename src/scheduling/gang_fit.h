@@ -26,6 +26,10 @@ struct GangAsk {
 /// a search of all ways would.
 GangDecision fit_gang(const GangAsk& ask, const Bookings& bookings);
 
+/// fit_gang() of each, beside those before it that have their places. The bookings are afterwards as they were before; none
+/// of the pods has anything that is kept for it.
+std::vector<GangDecision> fit_in_turn(const std::vector<GangAsk>& asks, Bookings& bookings);
+
 /// The nodes where all pods would have room when the fewest others have ended; empty: not even then.
 std::set<std::string> nodes_to_keep(const GangAsk& ask, const Bookings& bookings);
 

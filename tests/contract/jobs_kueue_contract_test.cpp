@@ -74,6 +74,37 @@ TEST_P(JobsKueueContract, RoomThatIsPromisedGoesToTheOneItWasPromisedTo) {
                 HasSubstr("admitted just before"));
 }
 
+TEST_P(JobsKueueContract, JobsThatWaitForQuotaAreAnsweredAheadAsLongAsThereIsRoom) {
+    install_kueue();
+    apply_queues(queues());
+    const std::string node = add_node("a", 3, 1, false);
+    const auto controller = start_jobs({"--placement"});
+    ClusterJobs jobs(api(), space_);
+    const auto say = [&](const std::string& name, const char* quota, const char* check) {
+        say_of(name, {{"conditions", Json::array({{{"type", "QuotaReserved"}, {"status", quota}}})},
+                      {"admissionChecks",
+                       Json::array({{{"name", "aliquot-placement"}, {"state", check}}})}});
+    };
+    for (const char* const name : {"first", "second", "third"}) {
+        auto asked = request(name, 1);
+        asked.queue = "vision";
+        ASSERT_TRUE(jobs.submit(asked, ""));
+        take_into_queue(name, 1);
+        say(name, "False", "Pending");
+        ASSERT_TRUE(becomes_true([&] { return state_of(name) == "Ready"; })) << controller->said();
+    }
+    EXPECT_THAT(check_of("first", "aliquot-placement").value("message", ""), HasSubstr(node));
+    // Kueue admits the first at once; it keeps its place, and who waits has no more room beside a stranger.
+    say("first", "True", "Ready");
+    Json stranger = pod_of("stranger", 2, false);
+    stranger["spec"]["nodeName"] = node;
+    create(stranger);
+    EXPECT_TRUE(becomes_true([&] {
+        return state_of("second") == "Pending" && state_of("third") == "Pending";
+    })) << controller->said();
+    EXPECT_EQ(state_of("first"), "Ready");
+}
+
 TEST_P(JobsKueueContract, AJobThatIsCancelledBeforeKueueSawItIsNotStarted) {
     install_kueue();
     ClusterJobs jobs(api(), space_);

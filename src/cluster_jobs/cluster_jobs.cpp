@@ -137,8 +137,9 @@ Value as_submitted(const Value& job, std::uint32_t attempt) {
     Value annotations = make_mapping();
     if (const Value* const all = document::at_path(job, {"metadata", "annotations"}))
         annotations = *all;
-    for (const char* const gone : {kSuspendedAnnotation, kCancelledAnnotation, kEtaAnnotation,
-                                   kAttemptAnnotation, "batch.kubernetes.io/job-tracking"}) {
+    for (const char* const gone :
+         {kSuspendedAnnotation, kCancelledAnnotation, kEtaAnnotation, kIdleAnnotation,
+          kIdleEndAnnotation, kAttemptAnnotation, "batch.kubernetes.io/job-tracking"}) {
         erase_member(annotations, gone);
     }
     document::append(annotations, kAttemptAnnotation, std::to_string(attempt));

@@ -168,8 +168,9 @@ void read_stopped(const Value& job, std::uint64_t active, JobSight& made) {
     const bool goes_on = active > 0;
     if (!cancelled.empty()) {
         made.state = goes_on ? State::kSuspending : State::kCancelled;
-        made.cause = Cause::kCancelled;
-        made.reason = goes_on ? "is being ended" : "was cancelled";
+        const std::string idle = annotation(job, kIdleEndAnnotation);
+        made.cause = idle.empty() ? Cause::kCancelled : Cause::kIdle;
+        made.reason = !idle.empty() ? idle : goes_on ? "is being ended" : "was cancelled";
         made.ended = goes_on ? "" : cancelled;
         return;
     }
@@ -188,7 +189,13 @@ void read_state(const Value& job, JobSight& made) {
                          !annotation(job, kSuspendedAnnotation).empty() ||
                          (made.workload && !made.workload->active);
     if (stopped) return read_stopped(job, active, made);
-    if (!made.is_suspended) return read_progress(made);
+    if (!made.is_suspended) {
+        read_progress(made);
+        const auto idle = document::parse_json(annotation(job, kIdleAnnotation));
+        if (idle && made.reason.empty())
+            made.reason = "its GPUs are idle since " + text_at(*idle, {"since"});
+        return;
+    }
     if (active > 0) {
         made.state = State::kSuspending;
         made.reason = "is being stopped";

@@ -27,6 +27,10 @@ inline constexpr char kAfterAnnotation[] =
     "aliquot.dev/after";  // names of Jobs that must succeed first
 /// What the planner foresees: {"position":3,"p50":"...","p90":"...","why":"..."}.
 inline constexpr char kEtaAnnotation[] = "aliquot.dev/eta";
+/// Of a Job that leaves its GPUs idle: {"since":"...","told":"..."}.
+inline constexpr char kIdleAnnotation[] = "aliquot.dev/idle";
+/// Of one that was cancelled for it: the reason, one line.
+inline constexpr char kIdleEndAnnotation[] = "aliquot.dev/ended-idle";
 /// What the spec of a Job that keeps another one (kKeptLabel) does not say: its metadata, as JSON.
 inline constexpr char kKeptAnnotation[] = "aliquot.dev/kept";
 // Labels.

@@ -279,6 +279,8 @@ Result<Done> Controller::Running::start() {
         jobs_ = std::make_unique<JobWork>(
             PlacementWorld{.api = world_.api, .elector = elector_, .now = world_.now},
             options_.jobs, std::move(ask));
+        if (auto idle = jobs_->watch_idle(options_.idle, options_.page); !idle)
+            return std::move(idle).error().during("--jobs-idle-after");
     }
     if (auto listening = listen(); !listening) return listening;
     if (options_.page.listen != "off") {

@@ -42,15 +42,25 @@ JobWork::JobWork(PlacementWorld world, JobOptions options, Ask ask)
 
 JobWork::~JobWork() { stop(); }
 
+Result<Done> JobWork::watch_idle(const IdleOptions& options, const PageOptions& agents) {
+    if (options.after.count() == 0) return Done{};
+    auto idle = IdleJobs::make(world_, options, agents);
+    if (!idle) return std::move(idle).error();
+    idle_ = *std::move(idle);
+    return Done{};
+}
+
 void JobWork::start() {
     jobs_.start();
     nodes_.start();
+    if (idle_ != nullptr) idle_->start();
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void JobWork::stop() {
     thread_ = {};
     checks_.stop();
+    if (idle_ != nullptr) idle_->stop();
 }
 
 void JobWork::wake() {
@@ -101,7 +111,7 @@ void JobWork::run(const std::stop_token& stop) {
 }
 
 std::string JobWork::metrics() const {
-    std::string out = checks_.metrics();
+    std::string out = checks_.metrics() + (idle_ ? idle_->metrics() : "");
     metrics::Text text(out);
     text.single("aliquot_controller_jobs_released_total", "Gates of jobs that were opened",
                 "counter", released_);

@@ -15,6 +15,7 @@
 
 #include "cluster_jobs/foresight.h"
 #include "cluster_jobs/workload.h"
+#include "controller/idle_jobs.h"
 #include "controller/job_checks.h"
 #include "controller/placement_options.h"
 #include "document/value.h"
@@ -45,6 +46,9 @@ public:
     JobWork(const JobWork&) = delete;
     JobWork& operator=(const JobWork&) = delete;
 
+    /// Looks for Jobs that leave their GPUs idle, too. Before start().
+    /// errors   kInvalidInput: the agents' options
+    Result<Done> watch_idle(const IdleOptions& options, const PageOptions& agents);
     void start();
     void stop();
     void wake();
@@ -105,6 +109,7 @@ private:
     kube_client::Informer nodes_;
     AdmissionChecks checks_;
     std::unique_ptr<KueueCaches> kueue_;  // null: it is not there
+    std::unique_ptr<IdleJobs> idle_;      // null: nobody looks
     std::jthread thread_;                 // last: it uses all the others
 };
 

@@ -27,6 +27,10 @@ struct DurationTexts {
     std::string keep_after = "10m";
     std::string release_after = "0s";
     std::string least_run = "10m";
+    std::string idle_after = "off";
+    std::string idle_action = "tell";
+    std::string idle_grace = "10m";
+    std::string idle_min_run = "10m";
     std::string log_level = "info";
     std::string log_format = "text";
 };
@@ -112,6 +116,19 @@ void add_behaviour(command_line::Command& app, Options& options, DurationTexts& 
         "--jobs", options.jobs.enabled,
         "GPU jobs beside Kueue: admission checks of controller aliquot.dev/placement (with\n"
         "--placement), gates, likely starts; jobs that come after others");
+    app.add_option(
+        "--jobs-idle-after", texts.idle_after,
+        "Jobs whose GPUs all were idle for so long, by what the agents measure, are told;\n"
+        "needs --jobs, and --page-agents-service or --page-agents; off: none",
+        "DURATION (off)");
+    app.add_option("--jobs-idle-action", texts.idle_action,
+                   "tell, or end: and ended when they still are after --jobs-idle-grace",
+                   "WHAT (tell)");
+    app.add_option("--jobs-idle-grace", texts.idle_grace,
+                   "time between what a Job is told and its end", "DURATION (10m)");
+    app.add_option("--jobs-idle-min-run", texts.idle_min_run,
+                   "beginning of each pod that does not count: programs load their data",
+                   "DURATION (10m)");
     app.add_option("--jobs-listen", options.job_api.listen,
                    "the HTTP API of jobs, for who has a token of this cluster and may do the like\n"
                    "with Jobs; off: none",
@@ -224,6 +241,26 @@ void check_placement(const PlacementOptions& placement) {
     }
 }
 
+void read_idle(const DurationTexts& texts, Options& options) {
+    IdleOptions& idle = options.idle;
+    constexpr std::chrono::seconds kShortest{60};
+    if (texts.idle_after != "off")
+        idle.after = duration_of("--jobs-idle-after", texts.idle_after, kShortest);
+    if (texts.idle_action != "tell" && texts.idle_action != "end") {
+        throw command_line::UsageError("--jobs-idle-action",
+                                       "'" + texts.idle_action + "': expected tell or end");
+    }
+    idle.ends = texts.idle_action == "end";
+    idle.grace = duration_of("--jobs-idle-grace", texts.idle_grace, std::chrono::seconds(0));
+    idle.min_run = duration_of("--jobs-idle-min-run", texts.idle_min_run, std::chrono::seconds(0));
+    if (idle.after.count() == 0) return;
+    if (!options.jobs.enabled) throw command_line::UsageError("--jobs-idle-after", "needs --jobs");
+    if (options.page.agents.empty() && options.page.agents_service.empty()) {
+        throw command_line::UsageError("--jobs-idle-after",
+                                       "needs --page-agents-service or --page-agents");
+    }
+}
+
 void finish(const DurationTexts& texts, Options& options) {
     options.lifetimes.authority =
         duration_of("--authority-lifetime", texts.authority, kLeastLifetime);
@@ -248,6 +285,7 @@ void finish(const DurationTexts& texts, Options& options) {
         duration_of("--placement-release-after", texts.release_after, std::chrono::seconds(0));
     options.placement.preemption_least_run =
         duration_of("--placement-preemption-least-run", texts.least_run, std::chrono::seconds(0));
+    read_idle(texts, options);
     options.drain = duration_of("--drain", texts.drain, std::chrono::seconds(0));
     options.log_level = level_of(texts.log_level);
     options.log_format = texts.log_format == "json" ? log::Format::kJson : log::Format::kText;

@@ -13,6 +13,7 @@
 #include "controller/cluster_costs.h"
 #include "controller/cluster_page.h"
 #include "controller/credentials.h"
+#include "controller/idle_jobs.h"
 #include "controller/job_api.h"
 #include "controller/job_work.h"
 #include "controller/pod_placement.h"
@@ -43,6 +44,7 @@ struct Options {
     PoolOptions pools;
     JobOptions jobs;
     JobApiOptions job_api;
+    IdleOptions idle;
     PageOptions page;
     CostOptions cost;
     std::string identity;  // for the Lease; empty: the host's name with something random

@@ -79,6 +79,26 @@ TEST(ControllerOptions, PlacementIsAskedForAndHasItsBounds) {
     }
 }
 
+TEST(ControllerOptions, IdleJobsAreLookedForWhenAskedAndNeedAgents) {
+    EXPECT_EQ(std::get<Options>(read({})).idle.after, 0s);
+    const auto asked =
+        std::get<Options>(read({"--jobs", "--jobs-idle-after", "30m", "--jobs-idle-action", "end",
+                                "--page-agents", "a:9400"}))
+            .idle;
+    EXPECT_EQ(asked.after, 1'800s);
+    EXPECT_TRUE(asked.ends);
+    EXPECT_EQ(asked.grace, 600s);
+    for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
+             {"--jobs-idle-after", "30m", "--page-agents", "a:9400"},
+             {"--jobs-idle-after", "30m", "--jobs"},
+             {"--jobs-idle-action", "kill"},
+             {"--jobs-idle-after", "5s", "--jobs", "--page-agents", "a:9400"}}) {
+        const auto answer = read(wrong);
+        ASSERT_TRUE(std::holds_alternative<EarlyExit>(answer)) << wrong[0];
+        EXPECT_THAT(std::get<EarlyExit>(answer).text, HasSubstr(wrong[0]));
+    }
+}
+
 TEST(ControllerOptions, StrictAndExtenderAreOffAndNeedWhatTheyNeed) {
     const auto plain = std::get<Options>(read({"--placement"})).placement;
     EXPECT_FALSE(plain.strict);

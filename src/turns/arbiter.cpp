@@ -65,9 +65,9 @@ void Arbiter::see(unsigned tenant, const Wants& wants, std::uint64_t now) {
     }
     if (one.late_ns != 0 && (is_back(one) || has_rested)) settle_late(tenant, now);
     if (one.due_ns != 0 && now > one.due_ns)
-        doubt(one);
+        doubt(one, now);
     else if (one.due_ns != 0 && is_back(one))
-        trust(one);
+        trust(one, now - one.given_ns);
     look_whether_it_waits(tenant, now);
 }
 
@@ -91,18 +91,25 @@ void Arbiter::begin_to_wait(unsigned tenant, std::uint64_t now) {
         book(tenants_[holder_], since_ns_, rests != 0 && rests < now ? rests : now);
         since_ns_ = now;
     }
-    raise_floor();
+    raise_floor(now);
     Tenant& me = tenants_[tenant];
-    me.virtual_ns = std::max(me.virtual_ns, floor_ns_ - by_weight(kCredit, me.weight));
+    const bool has_failed = me.failed_ns != 0 && now - me.failed_ns < kGrudge;
+    const std::uint64_t credit = has_failed ? 0 : kCredit;
+    me.virtual_ns = std::max(me.virtual_ns, floor_ns_ - by_weight(credit, me.weight));
 }
 
-/// The least that any container has had that has or wants the device; it never falls.
-void Arbiter::raise_floor() {
+/// The least that any container has had that has or wants the device; it never falls. Whoever has lost its
+/// turn with work under way has the device as well, and is charged for it.
+void Arbiter::raise_floor(std::uint64_t now) {
     bool any = false;
     std::int64_t least = 0;
     for (unsigned i = 0; i < tenants_.size(); ++i) {
-        if (!tenants_[i].waits && holder_ != i) continue;
-        if (!any || tenants_[i].virtual_ns < least) least = tenants_[i].virtual_ns;
+        const Tenant& one = tenants_[i];
+        const std::uint64_t late = one.late_ns == 0 ? 0 : now - std::min(now, one.late_ns);
+        const bool is_late = one.late_ns != 0 && late < kMostLate;
+        if (!one.waits && holder_ != i && !is_late) continue;
+        const std::int64_t had = one.virtual_ns + by_weight(std::min(late, kMostLate), one.weight);
+        if (!any || had < least) least = had;
         any = true;
     }
     if (any) floor_ns_ = std::max(floor_ns_, least);
@@ -117,57 +124,60 @@ void Arbiter::book(Tenant& one, std::uint64_t from, std::uint64_t now) {
     one.virtual_ns += by_weight(had, one.weight);
 }
 
-/// Its kernels went on after it had lost the turn, and delayed whoever got it.
+/// Its kernels went on after it had lost the turn, and delayed whoever got it: who does not pay for that time.
 void Arbiter::settle_late(unsigned tenant, std::uint64_t now) {
     Tenant& one = tenants_[tenant];
     const std::uint64_t late_ns = one.late_ns;
     one.late_ns = 0;
     // It was done by the time that it takes to be woken before this was seen.
     const std::uint64_t done_ns = std::max(late_ns, now - std::min(now, wake_ns_));
+    const std::uint64_t paid_ns = std::min(done_ns, late_ns + kMostLate);
     std::uint64_t both_ns = 0;
     if (tenant == before_) {
         // Whoever was told ahead of time may have been at work as well by then: each pays for half.
         both_ns = std::min(done_ns - late_ns, lead_ns_);
-        since_ns_ += both_ns / 2;
+        since_ns_ = std::max(since_ns_, paid_ns - both_ns / 2);
         before_ = kNobody;
     }
-    book(one, late_ns + both_ns / 2, std::min(done_ns, late_ns + kMostLate));
+    book(one, late_ns + both_ns / 2, paid_ns);
 }
 
 /// Whoever does not give its turn back in time delays its neighbours, though it pays for that.
-void Arbiter::doubt(Tenant& one) {
-    constexpr unsigned kForOne = 2;
-    one.doubt = std::min(one.doubt + kForOne, kMostDoubt);
+void Arbiter::doubt(Tenant& one, std::uint64_t now) {
+    one.doubt = kMostDoubt;
+    one.has_failed = true;
+    one.failed_ns = now;
     one.kept = 0;
+    one.seen_ns = 0;
     one.due_ns = 0;
 }
 
-void Arbiter::trust(Tenant& one) {
+/// It has given back a turn that was over: one that goes back at once says nothing of those that do not.
+void Arbiter::trust(Tenant& one, std::uint64_t took_ns) {
+    constexpr unsigned kFades = 32;
     one.due_ns = 0;
-    if (one.doubt == 0 || ++one.kept < kKeptForTrust) return;
-    --one.doubt;
+    one.seen_ns = std::max(took_ns, one.seen_ns - one.seen_ns / kFades);
+    if (one.doubt == 0 || ++one.kept < (one.has_failed ? kKeptForTrust : kKeptAtFirst)) return;
     one.kept = 0;
+    if (--one.doubt == 0) one.has_failed = false;
 }
 
-/// The holder has not given its turn back. One that was doubted and had less time for it may yet be in time.
+/// The holder has not given its turn back. One that had less time for it than the trusted have, or has said
+/// that its work is about to end, may yet be in time.
 void Arbiter::note_loss(Tenant& holder, std::uint64_t now) const {
     holder.late_ns = now;
-    if (now >= overdue_at(0))
-        doubt(holder);
-    else if (now >= overdue_at(holder.doubt))
-        holder.due_ns = overdue_at(0);
+    holder.given_ns = since_ns_;
+    holder.due_ns = overdue_at();
+    if (now >= holder.due_ns) doubt(holder, now);
 }
 
-std::uint64_t Arbiter::Tenant::quantum() const {
-    constexpr unsigned kMost = 3;  // a turn of a millisecond is worth handing over
-    return kQuantum >> std::min(doubt, kMost);
-}
+std::uint64_t Arbiter::Tenant::quantum() const { return kQuantum >> doubt; }
 
 /// Books what the holder has had, by the clock, whatever it says of itself.
 void Arbiter::charge(std::uint64_t now) {
     book(tenants_[holder_], since_ns_, now);
     since_ns_ = now;
-    raise_floor();
+    raise_floor(now);
 }
 
 void Arbiter::give(unsigned tenant, std::uint64_t now) {
@@ -176,7 +186,8 @@ void Arbiter::give(unsigned tenant, std::uint64_t now) {
     since_ns_ = now;
     Tenant& one = tenants_[tenant];
     if (one.late_ns != 0) settle_late(tenant, now);
-    if (one.due_ns != 0) doubt(one);  // it has asked for this one with the last one in its hands
+    if (one.due_ns != 0)
+        doubt(one, now);  // it has asked for this one with the last one in its hands
     one.waits = false;
     one.answered = one.wants.asked;
     one.rests_ns = 0;
@@ -195,12 +206,16 @@ unsigned Arbiter::find_next() const {
     return best;
 }
 
-std::uint64_t Arbiter::overdue_at(unsigned doubt) const {
+/// When the holder loses its turn, whatever it says.
+std::uint64_t Arbiter::taken_at() const {
     const Tenant& holder = tenants_[holder_];
     const std::uint64_t due = since_ns_ + holder.quantum();
-    const std::uint64_t busy = std::min(holder.wants.busy_until_ns, due + (kMostBusy >> 2 * doubt));
-    return std::max(due, busy) + (kOverdue >> doubt);
+    const std::uint64_t seen = std::min(holder.seen_ns, kQuantum + kMostBusy);
+    const std::uint64_t most = since_ns_ + seen + seen / 2;  // no two turns are the same
+    return std::max(due, std::min(holder.wants.busy_until_ns, most)) + kPatience;
 }
+
+std::uint64_t Arbiter::overdue_at() const { return since_ns_ + kQuantum + kMostBusy + kOverdue; }
 
 /// When the next one will have had so much less than the holder, with what that has had of its turn.
 std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
@@ -216,7 +231,7 @@ std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
 /// next is told by now, so that the device does not stand still until that has been woken.
 std::uint64_t Arbiter::leaves_at() const {
     const std::uint64_t busy = tenants_[holder_].wants.busy_until_ns;
-    if (busy == 0) return overdue_at(tenants_[holder_].doubt);
+    if (busy == 0) return taken_at();
     const std::uint64_t over =
         std::min(since_ns_ + tenants_[holder_].quantum(), behind_at(kQuantum / 2));
     return std::max({over, behind_at(0), busy - std::min(busy, lead_ns_)});
@@ -225,7 +240,7 @@ std::uint64_t Arbiter::leaves_at() const {
 /// Whether the turn can be taken from whoever has it.
 bool Arbiter::is_due_to_lose(std::uint64_t now) const {
     const Tenant& holder = tenants_[holder_];
-    if (holder.rests_ns == 0) return now > overdue_at(holder.doubt) || now >= leaves_at();
+    if (holder.rests_ns == 0) return now > taken_at() || now >= leaves_at();
     // A rest at the end of a quantum is nothing to whoever has had more than the holder.
     return now >= holder.rests_ns + kRest ||
            (now >= since_ns_ + holder.quantum() && now >= behind_at(0)) ||
@@ -241,9 +256,9 @@ void Arbiter::decide(std::uint64_t now) {
         Tenant& holder = tenants_[holder_];
         const bool back = is_back(holder);
         if (back || (next_ != kNobody && is_due_to_lose(now))) {
-            if (back)
-                trust(holder);
-            else if (holder.rests_ns == 0)
+            if (back && now >= since_ns_ + holder.quantum())
+                trust(holder, now - since_ns_);
+            else if (!back && holder.rests_ns == 0)
                 note_loss(holder, now);
             charge(now);
             // Given back, and it had no more than whoever is next: its own again.
@@ -295,7 +310,7 @@ std::uint64_t Arbiter::next_look(std::uint64_t now) const {
     at(since_ns_ + tenants_[holder_].quantum());
     at(behind_at(kQuantum / 2));
     at(behind_at(kEager));
-    at(overdue_at(tenants_[holder_].doubt) + 1);
+    at(taken_at() + 1);
     at(leaves_at());
     if (const std::uint64_t rests = tenants_[holder_].rests_ns; rests != 0) at(rests + kRest);
     return next;

@@ -25,25 +25,32 @@ class Arbiter {
 public:
     static constexpr std::uint64_t kQuantum = 8'000'000;
     /// How far behind the others a container that comes back may be: it gets that much at once.
+    /// Whoever has not given a turn back in the last kGrudge gets nothing at once.
     static constexpr std::uint64_t kCredit = 24'000'000;
+    static constexpr std::uint64_t kGrudge = 10'000'000'000;
     /// A holder with nothing to do keeps its turn that long: it may be about to launch again.
     static constexpr std::uint64_t kRest = 200'000;
     /// Whoever is that far behind a holder at rest gets the turn at once; with less, each wait of a
     /// program that waits for every launch would cost a change of turns.
     static constexpr std::uint64_t kEager = 2'000'000;
-    /// A holder that does not give its turn back loses it after that long.
+    /// A holder that does not give its turn back loses it so long after its end, or after that of its work:
+    /// nobody waits longer for one that does not answer. Work is believed to last half as long again as turns of
+    /// that container took of late until they were given back: that it has paid for.
+    static constexpr std::uint64_t kPatience = 500'000;
+    /// A turn that was taken away is given back within kQuantum, kMostBusy and this, or its container is doubted.
     static constexpr std::uint64_t kOverdue = 20'000'000;
-    /// Each time that it had not given it back by then it is doubted twice more, up to so much. Of whoever is
-    /// doubted kOverdue and kQuantum are halved so often, kMostBusy twice as often: whatever it says, it
-    /// delays its neighbours by 3 ms at most. That its own work takes longer is charged as late.
+    /// A container begins doubted so much: each doubt halves kQuantum. Whatever one that is new says, neighbours
+    /// wait 1 ms at most for it; that its work takes longer is charged as late.
     static constexpr unsigned kMostDoubt = 4;
-    /// So many turns given back in time, one after the other, take one doubt away.
-    static constexpr unsigned kKeptForTrust = 64;
+    /// So many turns that it gave back when it had to, one after the other, take one doubt away of one that is new.
+    static constexpr unsigned kKeptAtFirst = 4;
+    /// The same of one that has not given one back in time, which brings all doubt back.
+    static constexpr unsigned kKeptForTrust = 128;
     /// So long before the end of a holder's last work the next one is told at least, and at most: it
     /// takes two threads that wake, the arbiter's and its own, to begin.
     static constexpr std::uint64_t kLeastLead = 150'000;
     static constexpr std::uint64_t kMostLead = 1'500'000;
-    /// Beyond a quantum, work in flight is believed to last that long: kernels cannot be stopped.
+    /// Beyond a quantum, no work in flight is believed to last longer: kernels cannot be stopped.
     static constexpr std::uint64_t kMostBusy = 100'000'000;
     /// Whoever lost its turn pays on until its work is done, for so long at most.
     static constexpr std::uint64_t kMostLate = 250'000'000;
@@ -89,9 +96,13 @@ private:
         std::uint64_t active_ns = 0;  // it wanted or had the device last
         std::uint64_t rests_ns = 0;   // it rests since; 0: it does not
         std::uint64_t late_ns = 0;    // its turn was taken away and it is charged from; 0: not
-        unsigned doubt = 0;           // 0 to kMostDoubt
+        unsigned doubt = kMostDoubt;  // 0 to that
         unsigned kept = 0;            // turns that it gave back in time since
-        std::uint64_t due_ns = 0;     // a turn that was taken away was to be back by then; 0: none
+        bool has_failed = false;      // to give one back, and has not earned all trust since
+        std::uint64_t failed_ns = 0;  // the last time that it did; 0: never
+        std::uint64_t due_ns = 0;     // a turn that was taken away is to be back by then; 0: none
+        std::uint64_t given_ns = 0;   // that turn
+        std::uint64_t seen_ns = 0;    // so long turns took of late until they were given back
         [[nodiscard]] std::uint64_t quantum() const;
     };
 
@@ -99,17 +110,18 @@ private:
     [[nodiscard]] bool is_recent(const Tenant& one, std::uint64_t now) const;
     void look_whether_it_waits(unsigned tenant, std::uint64_t now);
     void begin_to_wait(unsigned tenant, std::uint64_t now);
-    void raise_floor();
+    void raise_floor(std::uint64_t now);
     void book(Tenant& one, std::uint64_t from, std::uint64_t now);
     void settle_late(unsigned tenant, std::uint64_t now);
     void charge(std::uint64_t now);
-    static void doubt(Tenant& one);
-    static void trust(Tenant& one);
+    static void doubt(Tenant& one, std::uint64_t now);
+    static void trust(Tenant& one, std::uint64_t took_ns);
     void note_loss(Tenant& holder, std::uint64_t now) const;
     void give(unsigned tenant, std::uint64_t now);
     [[nodiscard]] unsigned find_next() const;
     [[nodiscard]] bool is_due_to_lose(std::uint64_t now) const;
-    [[nodiscard]] std::uint64_t overdue_at(unsigned doubt) const;
+    [[nodiscard]] std::uint64_t taken_at() const;
+    [[nodiscard]] std::uint64_t overdue_at() const;
     [[nodiscard]] std::uint64_t leaves_at() const;
     [[nodiscard]] std::uint64_t behind_at(std::uint64_t by_ns) const;
 

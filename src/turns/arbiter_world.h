@@ -144,7 +144,10 @@ private:
         const bool rests =
             one.kind == Kind::kWaiting && one.busy_until != 0 && now_ < one.busy_until + one.gap_ns;
         if (rests) {
-            if (has_turn(one)) one.wants.rests |= 1U;
+            if ((word(one) & abi::kTurnMine) == 0)
+                give_back(one);
+            else if (has_turn(one))
+                one.wants.rests |= 1U;
             return;
         }
         one.wants.rests += one.wants.rests % 2;

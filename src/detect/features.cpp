@@ -260,16 +260,12 @@ void read_words(std::string_view text, std::span<const Match> matches, std::stri
         const std::size_t begin = at;
         TextWord word;
         if (letter) {
-            std::uint64_t hash = kHashSeed;
             while (at < text.size() && goes_on(text, at, wide)) {
-                const unsigned char small = folded(static_cast<unsigned char>(text[at]));
-                buffer[at] = static_cast<char>(small);
-                hash = (hash ^ small) * 0x9E3779B97F4A7C15ULL;
-                hash ^= hash >> 29U;
+                buffer[at] = static_cast<char>(folded(static_cast<unsigned char>(text[at])));
                 ++at;
             }
             word.text = std::string_view(buffer).substr(begin, at - begin);
-            word.hash = hash;
+            word.hash = hash_of(word.text);
             if (at - begin > kLongestKnown) {
                 // Text without blanks, such as Japanese, is long; its pieces are what counts.
                 if (byte < 0x80) continue;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,12 +78,28 @@ void read_traits(std::string_view text, Kind kind, std::span<const Match> matche
 void read_words(std::string_view text, std::span<const Match> matches, std::string& buffer,
                 std::vector<TextWord>& words);
 
-constexpr std::uint64_t kHashSeed = 0xCBF29CE484222325ULL;
-constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t hash = kHashSeed) {
-    for (const char byte : text) {
-        hash = (hash ^ static_cast<unsigned char>(byte)) * 0x9E3779B97F4A7C15ULL;
+/// Up to eight bytes, the first one lowest.
+inline std::uint64_t bytes_of(std::string_view text) {
+    const auto load = [&](std::size_t at, auto bytes) {
+        std::memcpy(&bytes, text.data() + at, sizeof bytes);
+        return std::uint64_t{bytes};
+    };
+    const std::size_t size = text.size();
+    if (size >= 8) return load(0, std::uint64_t{});
+    if (size >= 4)
+        return load(0, std::uint32_t{}) | load(size - 4, std::uint32_t{}) << (8 * (size - 4));
+    if (size >= 2)
+        return load(0, std::uint16_t{}) | load(size - 1, std::uint8_t{}) << (8 * (size - 1));
+    return size == 1 ? load(0, std::uint8_t{}) : 0;
+}
+
+inline std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xCBF29CE484222325ULL ^ text.size();
+    do {
+        hash = (hash ^ bytes_of(text)) * 0x9E3779B97F4A7C15ULL;
         hash ^= hash >> 29U;
-    }
+        text.remove_prefix(std::min<std::size_t>(text.size(), 8));
+    } while (!text.empty());
     return hash;
 }
 

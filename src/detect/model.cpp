@@ -18,6 +18,10 @@ std::size_t slot_of(const Trait& trait) {
     return (static_cast<std::size_t>(trait.form) * kWidth + trait.first) * kWidth + trait.second;
 }
 
+constexpr std::uint64_t word_bit(std::uint64_t hash) {
+    return (hash * 0x9E3779B97F4A7C15ULL) >> 47U;
+}
+
 float number_of(std::string_view text) { return take_number<float>(text).value_or(0); }
 
 /// Every trait that can be, by its name.
@@ -131,6 +135,8 @@ void Model::add_words(const std::vector<std::string_view>& words) {
         known.first = find(key_of('h', hash));
         known.opens = find(key_of('o', hash));
         words_.push_back(known);
+        const std::uint64_t bit = word_bit(hash);
+        word_filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
         std::size_t at = (hash * 0x9E3779B97F4A7C15ULL) >> 48U;
         while (word_slots_[at].feature != 0) at = (at + 1) & (word_slots_.size() - 1);
         word_slots_[at] = {hash, static_cast<std::uint32_t>(words_.size())};
@@ -138,6 +144,8 @@ void Model::add_words(const std::vector<std::string_view>& words) {
 }
 
 const Model::Word* Model::find_word(std::uint64_t hash) const {
+    const std::uint64_t bit = word_bit(hash);
+    if (((word_filter_[bit >> 6U] >> (bit & 63U)) & 1U) == 0) return nullptr;
     for (std::size_t at = (hash * 0x9E3779B97F4A7C15ULL) >> 48U;;
          at = (at + 1) & (word_slots_.size() - 1)) {
         if (word_slots_[at].feature == 0) return nullptr;

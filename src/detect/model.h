@@ -81,6 +81,7 @@ private:
     std::size_t filled_ = 0;
     std::array<std::uint64_t, 4096> filter_{};  // a bit for each key
     std::vector<std::uint32_t> traits_;         // by form, first, second: one more than its feature
+    std::array<std::uint64_t, 2048> word_filter_{};  // a bit for each word
     std::vector<Slot> word_slots_;
     std::vector<Word> words_;
     std::vector<std::uint32_t> own_;

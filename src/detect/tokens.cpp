@@ -168,27 +168,44 @@ private:
         return head & mask;
     }
 
+    /// In lower case: letters; digits stay, and so do letters of other alphabets.
+    [[nodiscard]] static std::uint64_t small_of(std::uint64_t head, std::uint64_t mask) {
+        return head | (kLowerBits & mask & ~((head & kHighBits) >> 2U));
+    }
+
+    [[nodiscard]] static std::uint64_t mask_of(std::size_t length) {
+        return length < 8 ? (std::uint64_t{1} << (8 * length)) - 1 : ~std::uint64_t{0};
+    }
+
+    /// The first eight bytes in lower case.
+    [[nodiscard]] std::uint64_t small_at(std::size_t begin, std::size_t length) const {
+        const std::uint64_t mask = mask_of(length);
+        return small_of(head_of(begin, mask), mask);
+    }
+
     void read_run(std::size_t begin, std::size_t end) {
         const std::size_t length = end - begin;
-        const std::uint64_t mask =
-            length < 8 ? (std::uint64_t{1} << (8 * length)) - 1 : ~std::uint64_t{0};
+        const std::uint64_t mask = mask_of(length);
         const std::uint64_t head = head_of(begin, mask);
         const std::uint64_t folded = head | (kLowerBits & mask);  // letters; digits stay
         if (is_digit(static_cast<unsigned char>(head))) return number(begin, end, folded);
-        if (const std::uint64_t high = head & kHighBits; high != 0) {
-            // Letters of other alphabets stay as they are: the bit is that of ASCII's small ones.
-            const std::uint64_t small = head | (kLowerBits & mask & ~(high >> 2U));
-            if (vocabulary_.may_know_foreign(small)) name(begin, end);
-        } else {
-            if (const std::uint64_t digits = ~folded & kLetterBits & mask; digits != 0) {
-                name_with_digit(begin, end, folded, digits);
-            } else if (vocabulary_.may_know(folded)) {
-                word(begin, end, folded);
-            } else if (length >= kShortestFamily && (~head & kLowerBits & mask & ~0xFFULL) != 0) {
-                name_of_family(begin, end);  // a capital inside
-            }
+        if ((head & kHighBits) != 0) {
+            if (knows_foreign(small_of(head, mask))) name(begin, end);
+        } else if (const std::uint64_t digits = ~folded & kLetterBits & mask; digits != 0) {
+            name_with_digit(begin, end, folded, digits);
+        } else if (knows(folded)) {
+            word(begin, end, folded);
+        } else if (length >= kShortestFamily && (~head & kLowerBits & mask & ~0xFFULL) != 0) {
+            name_of_family(begin, end);  // a capital inside
         }
         ++index_;
+    }
+
+    [[nodiscard]] bool knows(std::uint64_t small) const {
+        return vocabulary_.may_know(small, 0) != 0;
+    }
+    [[nodiscard]] bool knows_foreign(std::uint64_t small) const {
+        return vocabulary_.may_know(small, 1) != 0;
     }
 
     void word(std::size_t begin, std::size_t end, std::uint64_t head) {
@@ -202,12 +219,12 @@ private:
     void name_with_digit(std::size_t begin, std::size_t end, std::uint64_t head,
                          std::uint64_t digits) {
         if (end - begin > 8) return name(begin, end);
-        WordId id = vocabulary_.may_know(head) ? vocabulary_.find(head) : kNoWord;
+        WordId id = knows(head) ? vocabulary_.find(head) : kNoWord;
         if (id == kNoWord) {
             const auto bits = static_cast<unsigned>(std::countr_zero(digits)) / 8 * 8;
             const std::uint64_t stem =
                 (head & ((std::uint64_t{1} << bits) - 1)) | (std::uint64_t{'#'} << bits);
-            if (vocabulary_.may_know(stem)) id = vocabulary_.find(stem);
+            if (knows(stem)) id = vocabulary_.find(stem);
         }
         if (id != kNoWord) keep(begin, end, id);
     }
@@ -273,7 +290,7 @@ private:
     /// head   the first eight bytes of the run, in lower case
     void number(std::size_t begin, std::size_t end, std::uint64_t head) {
         if (end - begin <= 8 && (head & (kLetterBits | kHighBits)) == 0 && !is_point(end)) {
-            const WordId known = vocabulary_.may_know(head) ? vocabulary_.find(head) : kNoWord;
+            const WordId known = knows(head) ? vocabulary_.find(head) : kNoWord;
             keep(begin, end, known != kNoWord ? known : vocabulary_.number());
             ++index_;
             return;
@@ -293,22 +310,21 @@ private:
                 word[i] = static_cast<char>(lower(byte_at(begin + i)));
             }
             const std::string_view whole(word.data(), length);
-            const bool is_run = at == end && length <= sizeof head;
-            const WordId known =
-                is_run && !vocabulary_.may_know(head) ? kNoWord : vocabulary_.find(whole);
+            const WordId known = knows(small_at(begin, length)) ? vocabulary_.find(whole) : kNoWord;
             const WordId id = known != kNoWord ? known : number_class(whole, digits - begin);
             if (id != kNoWord) keep(begin, at, id);
         }
         ++index_;
         done_ = at;
         if (at >= end) return;
-        name(at, end);  // "12é": the rest is a word of its own, of another alphabet
+        // "12é": the rest is a word of its own, of another alphabet.
+        if (knows_foreign(small_at(at, end - at))) name(at, end);
         ++index_;
     }
 
     /// 7b, 24gb, 4x: at most eight bytes, all of them letters and digits.
     void number_with_unit(std::size_t begin, std::size_t end, std::uint64_t head) {
-        WordId id = vocabulary_.may_know(head) ? vocabulary_.find(head) : kNoWord;
+        WordId id = knows(head) ? vocabulary_.find(head) : kNoWord;
         if (id == kNoWord) {
             const auto digits = static_cast<unsigned>(std::countr_zero(head & kLetterBits)) / 8;
             id = unit_class(head >> (8 * digits), digits, end - begin, head);

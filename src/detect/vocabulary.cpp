@@ -82,11 +82,11 @@ WordId Vocabulary::intern(std::string_view word) {
         endings_[letter(word[word.size() - 2])] |= 1U << letter(word.back());
     }
     const std::uint64_t bit = (head_of(word) * kSpread) >> 48U;
-    filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
+    filters_[0][bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     const bool foreign =
         std::any_of(word.begin(), word.begin() + std::min<std::ptrdiff_t>(8, std::ssize(word)),
                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
-    if (foreign) foreign_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
+    if (foreign) filters_[1][bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     return id;
 }
 

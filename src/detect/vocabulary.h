@@ -23,18 +23,13 @@ public:
     /// The one of the compiled-in table, built at the first call.
     static const Vocabulary& instance();
 
-    /// Cheap and often false for words that are not ours; never false for ours.
+    /// Cheap and often 0 for words that are not ours; 1 for all of ours.
     ///
-    /// head   the first eight bytes of the word in lower case, the first one lowest, zeros behind
-    [[nodiscard]] bool may_know(std::uint64_t head) const {
+    /// head      the first eight bytes of the word in lower case, the first one lowest, zeros behind
+    /// foreign   1: one of them is not ASCII; there are few such words
+    [[nodiscard]] std::size_t may_know(std::uint64_t head, std::size_t foreign) const {
         const std::uint64_t bit = (head * kSpread) >> 48U;
-        return ((filter_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
-    }
-
-    /// The same of a word that begins with letters which are not ASCII; there are few of them.
-    [[nodiscard]] bool may_know_foreign(std::uint64_t head) const {
-        const std::uint64_t bit = (head * kSpread) >> 48U;
-        return ((foreign_[bit >> 6U] >> (bit & 63U)) & 1U) != 0;
+        return (filters_[foreign][bit >> 6U] >> (bit & 63U)) & 1U;
     }
 
     /// A word of at most eight bytes, by its head.
@@ -109,8 +104,7 @@ private:
     void add_row(const Row& row);
     void add_phrase(std::string_view phrase, PatternId pattern);
 
-    std::array<std::uint64_t, 1024> filter_{};
-    std::array<std::uint64_t, 1024> foreign_{};
+    std::array<std::array<std::uint64_t, 1024>, 2> filters_{};  // of all words, of foreign ones
     std::array<std::uint32_t, 32> endings_{};  // by the last letter but one, a bit per last letter
     std::vector<Slot> slots_;
     std::vector<std::string> words_;  // by id; 0 unused

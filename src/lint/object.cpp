@@ -26,6 +26,14 @@ const ResourceValue* find_gpu(const std::vector<ResourceValue>& values) {
 
 }  // namespace
 
+bool is_capital_name(std::string_view text) {
+    constexpr std::size_t kShortest = 4;  // not "TRUE" and "NO" alone: "INF", "NAN" are numbers
+    if (text.size() < kShortest || text == "TRUE" || text == "FALSE" || text == "NULL")
+        return false;
+    return std::all_of(text.begin(), text.end(),
+                       [](char one) { return (one >= 'A' && one <= 'Z') || one == '_'; });
+}
+
 bool is_placeholder(std::string_view text) {
     constexpr std::array<std::string_view, 12> kMarks{
         "____", "{{", "}}", "${", "$(", "%{", "...", "\xe2\x80\xa6", "@@", "<%", "{%", "[["};

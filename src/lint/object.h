@@ -67,6 +67,8 @@ struct Object {
 /// Whether a text is not what will be used: `{{ .Values.x }}`, `$IMAGE`, `${TAG}`, `<REGISTRY>`,
 /// "YOUR_...", "...", "FILLED BY THE OPERATOR" and the like. Rules pass over such values.
 bool is_placeholder(std::string_view text);
+/// "PORT", "FILESTORE_CAPACITY": where a number is wanted, a name that is put in later.
+bool is_capital_name(std::string_view text);
 
 /// A count or amount of one resource in `resources:`.
 struct ResourceValue {

@@ -13,7 +13,7 @@
 namespace aliquot::lint {
 namespace {
 
-constexpr double kNoEnd = 1e18;
+constexpr double kNoEnd = 9.3e18;  // above every whole number of 64 bits
 
 /// "1..8", "0..": a range of whole numbers.
 std::optional<std::pair<double, double>> range_of(std::string_view word) {

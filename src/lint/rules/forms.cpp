@@ -300,7 +300,7 @@ private:
         }
         if (form.type == FormType::kAny && form.items.empty() && !form.keys.empty()) return;
         const auto wrong = find_wrong_value(form, value);
-        if (!wrong) return;
+        if (!wrong || (form.type != FormType::kText && is_capital_name(value.scalar))) return;
         // What a text says of a key, in its place.
         constexpr std::ptrdiff_t kSentence = 3;
         if (prose_ && std::count(value.scalar.begin(), value.scalar.end(), ' ') >= kSentence)
@@ -373,7 +373,9 @@ void check_forms(const File& file, const Set& set, const Facts*, Report& report)
             continue;
         }
         const bool own = object->is_workload() || pod.path.ends_with("template.spec");
-        FormCheck(*object, pod.whole && whole, own, selected, report)
+        // Another kind's mapping with the resources of a pod has keys of its own.
+        if (!own && pod.node->find("containers") == nullptr) continue;
+        FormCheck(*object, pod.whole && whole && own, own, selected, report)
             .check(*pod_form, *pod.node, "spec", 0);
     }
 }

@@ -48,14 +48,15 @@ struct Named {
 
 /// What is known of a name among the objects of its kind.
 struct Search {
-    const Object* found = nullptr;
-    bool here = false;     // the file defines some of the kind
-    bool unknown = false;  // one of them has a computed name
+    std::vector<const Object*> found;  // those of the file itself, if it has any
+    bool here = false;                 // the file defines some of the kind
+    bool unknown = false;              // one of them has a computed name
     std::vector<std::string_view> names;
 };
 
 Search search(const Place& place, std::string_view kind, std::string_view name) {
     Search result;
+    bool own = false;
     for (const File* file : place.near) {
         for (const Object& one : file->objects) {
             const bool generator = one.role == Role::kKustomization &&
@@ -65,7 +66,11 @@ Search search(const Place& place, std::string_view kind, std::string_view name) 
             if (one.kind != kind || one.role != Role::kObject || one.name.empty()) continue;
             if (is_placeholder(one.name)) result.unknown = true;
             if (!share_space(one.name_space, place.object.name_space)) continue;
-            if (one.name == name) result.found = &one;
+            if (one.name == name && (!own || file == &place.file)) {
+                if (!own && file == &place.file) result.found.clear();
+                own = file == &place.file;
+                result.found.push_back(&one);
+            }
             result.names.push_back(one.name);
             result.here = result.here || file == &place.file;
         }
@@ -73,16 +78,20 @@ Search search(const Place& place, std::string_view kind, std::string_view name) 
     return result;
 }
 
-void check_key(const Place& place, const Named& named, const Object& object) {
-    if (named.key == nullptr || named.key->scalar.empty() || is_placeholder(named.key->scalar) ||
-        object.broken || object.templated) {
+/// objects   of one name: the examples of a folder often share it
+void check_key(const Place& place, const Named& named, const std::vector<const Object*>& objects) {
+    if (named.key == nullptr || named.key->scalar.empty() || is_placeholder(named.key->scalar))
         return;
-    }
     std::vector<std::string_view> keys;
-    for (const char* const part : {"data", "binaryData", "stringData"}) {
-        const Value* data = object.node->find(part);
-        if (data == nullptr) continue;
-        for (const Value::Entry& entry : data->entries) keys.push_back(entry.first.scalar);
+    for (const Object* object : objects) {
+        if (object->broken || object->templated) return;
+        const std::size_t before = keys.size();
+        for (const char* const part : {"data", "binaryData", "stringData"}) {
+            const Value* data = object->node->find(part);
+            if (data == nullptr) continue;
+            for (const Value::Entry& entry : data->entries) keys.push_back(entry.first.scalar);
+        }
+        if (keys.size() == before) return;
     }
     if (keys.empty() || std::find(keys.begin(), keys.end(), named.key->scalar) != keys.end()) {
         return;
@@ -90,8 +99,8 @@ void check_key(const Place& place, const Named& named, const Object& object) {
     const std::string_view meant = nearest(named.key->scalar, keys);
     place.report
         .add("REF004", named.key->mark,
-             std::string(named.kind) + " '" + object.name + "' has no key '" + named.key->scalar +
-                 '\'')
+             std::string(named.kind) + " '" + objects.front()->name + "' has no key '" +
+                 named.key->scalar + '\'')
         .expected(meant.empty() ? "one of its keys: " + std::string(keys.front())
                                 : std::string(meant));
 }
@@ -101,7 +110,7 @@ void check_named(const Place& place, const Named& named) {
         return;
     const std::string& name = named.name->scalar;
     const Search seen = search(place, named.kind, name);
-    if (seen.found != nullptr) return check_key(place, named, *seen.found);
+    if (!seen.found.empty()) return check_key(place, named, seen.found);
     if (seen.names.empty() || seen.unknown) return;
     std::string_view meant = nearest(name, seen.names);
     if (is_sibling_name(name, meant)) meant = {};
@@ -201,8 +210,8 @@ void check_shared_volume(const Place& place, const PodSpec& pod) {
         const Value* claim = below(volume.find("persistentVolumeClaim"), "claimName");
         if (claim == nullptr) continue;
         const Search seen = search(place, "PersistentVolumeClaim", claim->scalar);
-        if (seen.found == nullptr) continue;
-        const Value* modes = document::at_path(*seen.found->node, "spec.accessModes");
+        if (seen.found.empty()) continue;
+        const Value* modes = document::at_path(*seen.found.front()->node, "spec.accessModes");
         const bool single =
             modes != nullptr && !modes->items.empty() &&
             std::all_of(modes->items.begin(), modes->items.end(), [](const Value& mode) {
@@ -260,7 +269,7 @@ void check_targets(const Place& place) {
             what == nullptr ? target.fixed : std::string_view(what->scalar);
         if (name == nullptr || name->scalar.empty() || is_placeholder(name->scalar)) continue;
         const Search seen = search(place, kind, name->scalar);
-        if (seen.found != nullptr || seen.unknown) continue;
+        if (!seen.found.empty() || seen.unknown) continue;
         if (const Object* other = workload_named(place, name->scalar);
             other != nullptr && what != nullptr && kind != other->kind && other->is_workload()) {
             place.report

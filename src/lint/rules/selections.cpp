@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Services, disruption budgets, monitors and what they select: REF002, REF003.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "document/path.h"
 #include "findings/finding.h"
 #include "lint/rules/links.h"
@@ -137,6 +139,7 @@ bool check_selector(const Value& selector, const std::vector<Labelled>& all, std
 struct Ports {
     std::vector<std::string_view> names;
     std::vector<std::string_view> numbers;
+    std::string text;  // of commands and arguments, which may open ports that are not listed
     bool computed = false;
 };
 
@@ -146,6 +149,7 @@ Ports ports_of(const std::vector<Labelled>& all, const Value& selector) {
         if (!matches(selector, *one.labels)) continue;
         bool declared = false;
         for (const Container& container : one.pod->containers) {
+            for (const std::string& word : container.command) ports.text += word + ' ';
             const Value* list = container.node == nullptr ? nullptr : container.node->find("ports");
             if (list == nullptr) continue;
             for (const Value& port : list->items) {
@@ -167,11 +171,25 @@ Ports ports_of(const std::vector<Labelled>& all, const Value& selector) {
     return ports;
 }
 
+std::string_view target_of(const Value& port) {
+    const Value* target = port.find("targetPort");
+    if (target == nullptr) target = port.find("port");
+    return target == nullptr ? std::string_view() : std::string_view(target->scalar);
+}
+
 void check_service_ports(const Object& object, const std::vector<Labelled>& pods,
                          const Value& selector, Report& report) {
     const Value* list = document::at_path(*object.node, "spec.ports");
     if (list == nullptr || is_computed(selector)) return;
     const Ports known = ports_of(pods, selector);
+    std::vector<std::string_view> served;
+    for (const Value& port : list->items) served.push_back(target_of(port));
+    const auto is_served = [&served](std::string_view one) {
+        return std::find(served.begin(), served.end(), one) != served.end();
+    };
+    const bool all_served = std::count_if(known.numbers.begin(), known.numbers.end(), is_served) +
+                                std::count_if(known.names.begin(), known.names.end(), is_served) >=
+                            std::ssize(known.numbers);
     for (const Value& port : list->items) {
         const Value* target = port.find("targetPort");
         if (target == nullptr) target = port.find("port");
@@ -180,6 +198,9 @@ void check_service_ports(const Object& object, const std::vector<Labelled>& pods
         const auto& all = number ? known.numbers : known.names;
         if (known.computed || (known.numbers.empty() && number)) continue;
         if (std::find(all.begin(), all.end(), target->scalar) != all.end()) continue;
+        // A container may open a port that it does not list.
+        if (number && (all_served || contains(known.text, ':' + target->scalar))) continue;
+        if (is_capital_name(target->scalar)) continue;
         report
             .add("REF003", target->mark,
                  "no container behind Service '" + object.name + "' has the port '" +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -56,8 +57,7 @@ bool asks_for_gpu(std::string_view word, std::string_view next) {
            word.starts_with("--tensor-parallel-size") || word.starts_with("device=cuda");
 }
 
-GpuUse use_of(const UnitLine& line) {
-    const std::vector<std::string> words = program_of(line);
+GpuUse use_of(const std::vector<std::string>& words) {
     if (words.empty()) return GpuUse::kNone;
     const std::string_view program = base_name(words.front());
     if (is_one_of(program, kElsewhere)) return GpuUse::kNone;
@@ -72,6 +72,46 @@ GpuUse use_of(const UnitLine& line) {
         if (named || module || asks_for_gpu(word, next)) return GpuUse::kCompute;
         if (i < 2 && is_one_of(base_name(word), kMaybeComputing)) use = GpuUse::kMaybe;
     }
+    return use;
+}
+
+/// Each of `marks` as a word of its own.
+std::string spaced(std::string_view text, std::string_view marks) {
+    std::string result;
+    for (const char one : text) {
+        const bool mark = marks.find(one) != std::string_view::npos;
+        result += mark ? std::string{' ', one, ' '} : std::string{one};
+    }
+    return result;
+}
+
+/// The commands of `sh -c "sleep 5 && nvidia-smi -pm 1"`, each as its words; empty: no shell starts.
+std::vector<std::vector<std::string>> shell_commands(const std::vector<std::string>& words) {
+    constexpr std::array<std::string_view, 4> kShells{"sh", "bash", "dash", "zsh"};
+    std::vector<std::vector<std::string>> commands;
+    if (words.empty() || !is_one_of(base_name(words.front()), kShells)) return commands;
+    const auto flag = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
+        return word.starts_with('-') && word.ends_with('c');
+    });
+    if (flag == words.end() || flag + 1 == words.end()) return commands;
+    constexpr std::string_view kEnds = "&|;\n";
+    const std::string script = spaced(*(flag + 1), kEnds);
+    std::vector<std::string> command;
+    for (const std::string_view word : split(script, ' ')) {
+        if (kEnds.find(word) != std::string_view::npos) {  // empty words, too
+            if (!word.empty()) commands.push_back(std::exchange(command, {}));
+        } else if (word != "exec") {
+            command.emplace_back(word);
+        }
+    }
+    commands.push_back(std::move(command));
+    return commands;
+}
+
+GpuUse use_of(const UnitLine& line) {
+    const std::vector<std::string> words = program_of(line);
+    GpuUse use = use_of(words);
+    for (const auto& command : shell_commands(words)) use = std::max(use, use_of(command));
     return use;
 }
 

@@ -187,8 +187,17 @@ Verdict judge_persistence(const Facts& facts) {
 Verdict judge_nodes(const Facts& facts) {
     const auto& tree = facts.tree;
     const auto nodes = tree.paths("/dev/nvidia*");
-    if (nodes.empty() && !tree.complete) return unknown("/dev is not part of what was given");
+    if (nodes.empty() && !tree.complete && !tree.has_beneath("/dev")) {
+        return unknown("/dev is not part of what was given");
+    }
     if (nodes.empty() && facts.host.wsl) return ok("WSL2: /dev/dxg stands for the GPU");
+    if (nodes.empty()) {
+        auto verdict = failed("/dev has no device node of the driver: no program can reach a GPU.");
+        verdict.because(
+            Evidence{.path = "/dev/nvidia*", .value = "none", .expected = "device nodes"});
+        verdict.fix("sudo nvidia-modprobe -c 0 -u");
+        return verdict;
+    }
     if (!tree.has("/dev/nvidia-uvm")) {
         auto verdict =
             failed("nvidia-uvm is not loaded: NVML works, but CUDA fails with error 999 or 3.");

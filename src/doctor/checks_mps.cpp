@@ -57,9 +57,11 @@ Location find_line(const Facts& facts, std::initializer_list<std::string_view> p
 }
 
 Verdict judge_daemon(const Facts& facts) {
-    const Location place = find_line(
-        facts,
-        {"error waiting for MPS daemon", "Failed to start MPS daemon", "MPS daemon is not ready"});
+    const Location place =
+        find_line(facts, {"error waiting for MPS daemon", "Failed to start MPS daemon",
+                          "MPS daemon is not ready", "MPS client failed to connect",
+                          "cudaErrorMpsConnectionFailed", "CUDA_ERROR_MPS_CONNECTION_FAILED",
+                          "MPS server is not ready to accept"});
     if (place.path.empty()) return uses_mps(facts) ? ok("the MPS daemon answers") : no_mps();
     auto verdict = failed(
         "The MPS control daemon for nvidia.com/gpu does not answer on "
@@ -212,6 +214,16 @@ Verdict judge_shared_fault(const Facts& facts) {
 
 Verdict judge_clients(const Facts& facts) {
     const Location place = find_line(facts, {"maximum allowed replicas exceeded"});
+    const Location full =
+        find_line(facts, {"cudaErrorMpsMaxClientsReached", "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED",
+                          "reached the maximum number of clients", "MPS has reached the maximum"});
+    if (!full.path.empty()) {
+        auto verdict = failed("The MPS server has all the clients that it takes: at most 48.");
+        verdict.because(full, "a free place");
+        verdict.edit("sharing.mps.resources[].replicas: fewer, or fewer processes in each pod",
+                     Risk::kRestartPods);
+        return verdict;
+    }
     if (!place.path.empty()) {
         auto verdict = failed(
             "The plugin refuses so many MPS replicas: at most 48, and 16 on GPUs below "

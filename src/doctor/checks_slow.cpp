@@ -69,7 +69,15 @@ Verdict judge_software_slowdown(const Facts& facts) {
                               ? ", power limit " + fixed_text(*gpu->power_limit_w, 0) + " W"
                               : ""),
                      "below 10 % of the time"));
-            if (bit == 0x4) {
+            const bool capped = gpu->power_limit_w && gpu->power_default_w &&
+                                *gpu->power_limit_w < *gpu->power_default_w;
+            if (bit == 0x4 && capped) {
+                verdict.note("The limit was set to " + fixed_text(*gpu->power_limit_w, 0) +
+                             " W; the board's own is " + fixed_text(*gpu->power_default_w, 0) +
+                             " W.");
+                verdict.fix("sudo nvidia-smi -i " + std::to_string(gpu->index) + " -pl " +
+                            fixed_text(*gpu->power_default_w, 0));
+            } else if (bit == 0x4) {
                 verdict.note(
                     "Usual under full load; a higher power limit (nvidia-smi -pl), if "
                     "the board has one, or less power for neighbours in the chassis.");

@@ -297,6 +297,17 @@ constexpr ContainerPattern kPatterns[] = {
      "",
      Outcome::kFailed,
      "RT*"},
+    {"CTR038",
+     {"nvidia-container-cli*ldcache error", "nvidia-container-cli*ldconfig*no such file"},
+     "The container toolkit reads the host's libraries through the ldconfig of its configuration, "
+     "and that program or its cache is not there: /sbin/ldconfig.real is Ubuntu's name, others "
+     "have /sbin/ldconfig.",
+     "Name the ldconfig of the node's distribution in /etc/nvidia-container-runtime/config.toml, "
+     "and run it once.",
+     "sudo nvidia-ctk config --in-place --set nvidia-container-cli.ldconfig=@/sbin/ldconfig && "
+     "sudo ldconfig",
+     Outcome::kFailed,
+     "CTK*"},
 };
 
 }  // namespace

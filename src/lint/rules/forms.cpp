@@ -273,9 +273,17 @@ private:
         });
     }
 
+    /// "[YOUR_ROLE]" in the place of a text: to be filled in.
+    static bool is_bracketed_name(const Value& list) {
+        if (list.items.size() != 1) return false;
+        const std::string& only = list.items.front().scalar;
+        return is_placeholder(only) || is_capital_name(only);
+    }
+
     void check_list(const FormNode& form, const Value& node, const std::string& path, int depth,
                     const FormNode* above) {
         if (form.type != FormType::kAny && form.type != FormType::kList) {
+            if (is_bracketed_name(node)) return;
             const bool mapping = takes_mapping(form.type);
             add(form, "FORM002", node.mark, '\'' + path + "' is a list")
                 .expected(mapping ? "a mapping" : "one value");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fits data/detect_weights.tsv to the labelled texts of src/detect/cases. A source is a file; how good
-// the method is on texts that it has never seen is told by fitting to all files but one, in turn.
+// the method is on texts that it has never seen is told by fitting to all files but one, in turn, or to
+// those of all authors but one.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -13,14 +14,16 @@
 #include <vector>
 
 #include "detect/detect.h"
+#include "detect/features.h"
 #include "regression.h"
 
 namespace aliquot::fit {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: detect-fit [--weights OUT.tsv] [--cost N] [--wrong] CASES.tsv...\n"
+    "usage: detect-fit [--weights OUT.tsv] [--authors FILE.tsv] [--cost N] [--wrong] CASES.tsv...\n"
     "  --weights   write the weights fitted to all files\n"
+    "  --authors   file name and author, a file a line: leave out authors, not files\n"
     "  --cost      of an error against a unit of squared weight (default 120)\n"
     "  --wrong     list the texts that are judged wrongly when their file was not fitted to\n"
     "CASES.tsv: a head line, then id, label (gpu, cpu, either), kind and text, parted by tabs.\n";
@@ -33,6 +36,7 @@ constexpr double kLeastWeight = 0.02;  // smaller ones are not written
 
 struct Text {
     std::size_t source = 0;
+    std::size_t author = 0;
     std::string label;
     std::string text;
     std::vector<std::string> names;
@@ -40,6 +44,7 @@ struct Text {
 
 struct Options {
     std::string weights;
+    std::string authors;
     double cost = 120;
     bool wrong = false;
     std::vector<std::string> files;
@@ -56,7 +61,7 @@ bool read_cases(const std::string& file, std::size_t source, std::vector<Text>& 
         if (third == std::string::npos) return false;
         const std::string label = line.substr(first + 1, second - first - 1);
         if (label != "gpu" && label != "cpu" && label != "either") return false;
-        texts.push_back({source, label, detect::unescape_line(line.substr(third + 1)), {}});
+        texts.push_back({source, source, label, detect::unescape_line(line.substr(third + 1)), {}});
     }
     return true;
 }
@@ -88,6 +93,7 @@ Samples number_features(const std::vector<Text>& texts, std::vector<std::string>
         if (seen.texts < kLeastTexts || seen.sources < kLeastSources) continue;
         numbers.emplace(name, static_cast<std::uint32_t>(names.size()));
         names.push_back(name);
+        samples.whole.push_back(detect::is_whole(name));
         samples.penalties.push_back(is_coarse(name) ? kPenaltyOfCoarse : 1);
     }
     samples.features = names.size();
@@ -116,22 +122,46 @@ Question ask(const std::vector<Text>& texts, const std::string& yes, bool skip_e
     return question;
 }
 
-/// The score of every text by weights that were fitted without its file.
+std::string base_name(const std::string& file) { return file.substr(file.rfind('/') + 1); }
+
+/// By file: the number of its author; without a list, and for files that it lacks, each has its own.
+///
+/// authors   how many there are, set
+std::vector<std::size_t> authors_of(const Options& options, std::size_t& authors) {
+    std::map<std::string, std::string> names;
+    std::ifstream in(options.authors);
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t tab = line.find('\t');
+        if (tab != std::string::npos) names[line.substr(0, tab)] = line.substr(tab + 1);
+    }
+    std::map<std::string, std::size_t> numbers;
+    std::vector<std::size_t> author;
+    for (const std::string& file : options.files) {
+        const auto known = names.find(base_name(file));
+        const std::string& name = known == names.end() ? file : known->second;
+        author.push_back(numbers.emplace(name, numbers.size()).first->second);
+    }
+    authors = numbers.size();
+    return author;
+}
+
+/// The score of every text by weights that were fitted without its author.
 std::vector<double> held_out(const Samples& samples, const std::vector<Text>& texts,
-                             const Question& question, std::size_t sources, double cost) {
+                             const Question& question, std::size_t authors, double cost) {
     std::vector<double> scores(texts.size());
     const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::thread> running;
     for (std::size_t t = 0; t < threads; ++t) {
         running.emplace_back([&, t] {
-            for (std::size_t source = t; source < sources; source += threads) {
+            for (std::size_t author = t; author < authors; author += threads) {
                 std::vector<bool> used = question.asked;
                 for (std::size_t i = 0; i < texts.size(); ++i) {
-                    if (texts[i].source == source) used[i] = false;
+                    if (texts[i].author == author) used[i] = false;
                 }
                 const Weights weights = fit(samples, question.wanted, used, cost);
                 for (std::size_t i = 0; i < texts.size(); ++i) {
-                    if (texts[i].source == source) scores[i] = score(weights, samples.rows[i]);
+                    if (texts[i].author == author)
+                        scores[i] = score(samples, weights, samples.rows[i]);
                 }
             }
         });
@@ -169,16 +199,14 @@ void report(const Options& options, const std::vector<Text>& texts, const Questi
         all.add(question.wanted[i], scores[i] > 0);
     }
     for (std::size_t i = 0; i < by_source.size(); ++i) {
-        const std::size_t slash = options.files[i].rfind('/');
-        by_source[i].print(options.files[i].substr(slash + 1).c_str());
+        by_source[i].print(base_name(options.files[i]).c_str());
     }
-    all.print("each file by all others");
+    all.print(options.authors.empty() ? "each file by all others" : "each author by all others");
     if (!options.wrong) return;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         if (!question.asked[i] || question.wanted[i] == (scores[i] > 0)) continue;
-        const std::size_t slash = options.files[texts[i].source].rfind('/');
         std::printf("%s %+.2f %s: %s\n", texts[i].label.c_str(), scores[i],
-                    options.files[texts[i].source].substr(slash + 1).c_str(),
+                    base_name(options.files[texts[i].source]).c_str(),
                     texts[i].text.substr(0, 160).c_str());
     }
 }
@@ -218,13 +246,17 @@ int run(const Options& options) {
             return fail(options.files[i] + ": cannot be read as labelled texts");
         }
     }
-    for (Text& text : texts) text.names = detect::feature_names(text.text);
+    std::size_t authors = 0;
+    const std::vector<std::size_t> author_of = authors_of(options, authors);
+    for (Text& text : texts) {
+        text.author = author_of[text.source];
+        text.names = detect::feature_names(text.text);
+    }
     std::vector<std::string> names;
     const Samples samples = number_features(texts, names);
     const Question gpu = ask(texts, "gpu", true);
     const Question optional = ask(texts, "either", false);
-    const std::size_t sources = options.files.size();
-    const auto scores = held_out(samples, texts, gpu, sources, options.cost);
+    const auto scores = held_out(samples, texts, gpu, authors, options.cost);
     report(options, texts, gpu, scores);
     std::vector<double> asked;
     std::vector<bool> wanted;
@@ -234,7 +266,7 @@ int run(const Options& options) {
         wanted.push_back(gpu.wanted[i]);
     }
     const double slope = slope_of(asked, wanted);
-    const auto choices = held_out(samples, texts, optional, sources, options.cost);
+    const auto choices = held_out(samples, texts, optional, authors, options.cost);
     const double optional_slope = slope_of(choices, optional.wanted);
     Tally tally;
     for (std::size_t i = 0; i < texts.size(); ++i) tally.add(optional.wanted[i], choices[i] > 0);
@@ -258,6 +290,8 @@ int main(int argc, char** argv) {
         const std::string word = argv[i];
         if (word == "--weights" && i + 1 < argc) {
             options.weights = argv[++i];
+        } else if (word == "--authors" && i + 1 < argc) {
+            options.authors = argv[++i];
         } else if (word == "--cost" && i + 1 < argc) {
             options.cost = std::atof(argv[++i]);
         } else if (word == "--wrong") {

@@ -42,10 +42,11 @@ double loss(const Samples& samples, const std::vector<bool>& wanted, const std::
         if (!used[r] || row.empty()) continue;
         const double scale = 1 / std::sqrt(static_cast<double>(row.size()));
         double value = at[bias];
-        for (const std::uint32_t feature : row) value += at[feature] * scale;
+        const auto part = [&](std::uint32_t feature) { return samples.whole[feature] ? 1 : scale; };
+        for (const std::uint32_t feature : row) value += at[feature] * part(feature);
         sum += cost * softplus(wanted[r] ? -value : value);
         const double slope = cost * (1 / (1 + std::exp(-value)) - (wanted[r] ? 1 : 0));
-        for (const std::uint32_t feature : row) gradient[feature] += slope * scale;
+        for (const std::uint32_t feature : row) gradient[feature] += slope * part(feature);
         gradient[bias] += slope;
     }
     return sum;
@@ -119,10 +120,14 @@ Weights fit(const Samples& samples, const std::vector<bool>& wanted, const std::
     return weights;
 }
 
-double score(const Weights& weights, const std::vector<std::uint32_t>& row) {
-    double sum = 0;
-    for (const std::uint32_t feature : row) sum += weights.of[feature];
-    return weights.bias + (row.empty() ? 0 : sum / std::sqrt(static_cast<double>(row.size())));
+double score(const Samples& samples, const Weights& weights,
+             const std::vector<std::uint32_t>& row) {
+    double sum = weights.bias;
+    const double scale = row.empty() ? 0 : 1 / std::sqrt(static_cast<double>(row.size()));
+    for (const std::uint32_t feature : row) {
+        sum += weights.of[feature] * (samples.whole[feature] ? 1 : scale);
+    }
+    return sum;
 }
 
 double slope_of(const std::vector<double>& scores, const std::vector<bool>& wanted) {

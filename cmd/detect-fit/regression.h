@@ -6,10 +6,11 @@
 
 namespace aliquot::fit {
 
-/// Texts as rows of distinct features; each row is scaled to length one.
+/// Texts as rows of distinct features; each row is scaled to length one, but for whole features.
 struct Samples {
     std::vector<std::vector<std::uint32_t>> rows;  // feature numbers below `features`
     std::size_t features = 0;
+    std::vector<bool> whole;        // by feature: counts 1 in a row of any length
     std::vector<double> penalties;  // by feature: of a unit of its squared weight, above 0
 };
 
@@ -27,7 +28,7 @@ struct Weights {
 Weights fit(const Samples& samples, const std::vector<bool>& wanted, const std::vector<bool>& used,
             double cost);
 
-double score(const Weights& weights, const std::vector<std::uint32_t>& row);
+double score(const Samples& samples, const Weights& weights, const std::vector<std::uint32_t>& row);
 
 /// The factor that turns scores into log-odds that are best calibrated: the most likely one.
 double slope_of(const std::vector<double>& scores, const std::vector<bool>& wanted);

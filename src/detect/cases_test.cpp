@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         "lookalike_hosted.tsv", "lookalike_languages.tsv", "lookalike_mixedlang.tsv",
         "lookalike_prose.tsv", "lookalike_requests.tsv", "lookalike_science.tsv",
         "lookalike_scripts.tsv", "lookalike_titles.tsv", "lookalike_trades.tsv", "wider_files.tsv",
-        "wider_languages.tsv", "wider_mixed.tsv", "wider_requests.tsv", "wider_statements.tsv"));
+        "wider_languages.tsv", "wider_mixed.tsv", "wider_requests.tsv", "wider_statements.tsv",
+        "about_gpus.tsv", "whole_manifests.tsv", "whole_scripts.tsv"));
 
 INSTANTIATE_TEST_SUITE_P(Files, EitherFile,
                          testing::Values("task_notes_1.tsv", "task_notes_2.tsv", "task_notes_3.tsv",

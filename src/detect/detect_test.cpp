@@ -12,6 +12,20 @@ namespace {
 
 std::string label_of(std::string_view text) { return std::string(name_of(detect(text).label)); }
 
+TEST(Detect, SeesAnAskInALongFile) {
+    const std::string steps = [] {
+        std::string text;
+        for (int i = 0; i < 60; ++i) {
+            text += "# step " + std::to_string(i) + " of the job\n";
+            text += "cp -r $TMPDIR/out" + std::to_string(i) + " $SLURM_SUBMIT_DIR/results\n";
+        }
+        return text;
+    }();
+    EXPECT_EQ(detect("#!/bin/bash\n#SBATCH --gres=gpu:2\n" + steps).label, Label::kGpu);
+    EXPECT_EQ(detect("#!/bin/bash\n#SBATCH --ntasks=64\n" + steps).label, Label::kCpu);
+    EXPECT_EQ(detect("#!/bin/bash\n#SBATCH --gres=gpu:0\n" + steps).label, Label::kCpu);
+}
+
 TEST(Detect, CallsATextWithoutWordsCpuWithItsBiasAsScore) {
     EXPECT_EQ(label_of("Send the monthly letters"), "cpu");
     const Verdict verdict = detect("...");

@@ -82,11 +82,24 @@ private:
             if (((flags >> flag) & 1U) != 0) add(Form::kFlag, what, flag, at);
         }
         flags_[at] = strongest(flags);
+        if (what == Class::kAsk) note_ask(match, flags, at);
         const std::size_t from = at > kMostNeighbours ? at - kMostNeighbours : 0;
         for (std::size_t i = at; i-- > from;) {
             if (matches_[i].sentence != match.sentence) break;
             if (tokens_between(matches_[i], match) > kPairReach) break;
             add(Form::kPair, matches_[i].row->what, static_cast<std::size_t>(what), at);
+        }
+    }
+
+    /// An ask that nothing around takes back: in a file with a number, or named by a manifest; in prose.
+    void note_ask(const Match& match, std::uint32_t flags, std::size_t at) {
+        constexpr std::size_t kInFile = 0;
+        constexpr std::size_t kNamed = 1;
+        constexpr std::size_t kInProse = 2;
+        if (flags == bit(Flag::kNumber)) {
+            add(Form::kAsked, Class::kAsk, kind_ == Kind::kText ? kInProse : kInFile, at);
+        } else if (flags == 0 && kind_ == Kind::kManifest && match.row->reads == Reads::kSwitch) {
+            add(Form::kAsked, Class::kAsk, kNamed, at);
         }
     }
 
@@ -298,8 +311,8 @@ void read_words(std::string_view text, std::span<const Match> matches, std::stri
 }
 
 std::string name_of(const Trait& trait) {
-    constexpr std::array<std::string_view, kForms> kNames = {"class", "plain", "flag", "near",
-                                                             "both",  "first", "last", "kind"};
+    constexpr std::array<std::string_view, kForms> kNames = {
+        "class", "plain", "flag", "near", "both", "first", "last", "kind", "asked"};
     constexpr std::array<std::string_view, kFlags> kFlagNames = {
         "none",   "not",     "removed", "denied", "about", "carried",  "unreal",
         "quoted", "comment", "off",     "number", "key",   "cpu_build"};
@@ -312,6 +325,9 @@ std::string name_of(const Trait& trait) {
     } else if (trait.form == Form::kPair || trait.form == Form::kBoth) {
         name += ' ';
         name += name_of(static_cast<Class>(trait.second));
+    } else if (trait.form == Form::kAsked) {
+        constexpr std::array<std::string_view, 3> kAsks = {" number", " named", " told"};
+        name += kAsks.at(trait.second);
     } else if (trait.form == Form::kKind) {
         name += ' ';
         name += name_of(static_cast<Kind>(trait.second));

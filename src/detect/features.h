@@ -43,9 +43,16 @@ enum class Form : std::uint8_t {
     kBoth,   // two classes in the text
     kFirst,  // the first phrase
     kLast,   // the last one
-    kKind    // a class in a text of the kind
+    kKind,   // a class in a text of the kind
+    kAsked   // an ask with its number, or one that a manifest names; nothing around takes it back
 };
-inline constexpr std::size_t kForms = static_cast<std::size_t>(Form::kKind) + 1;
+inline constexpr std::size_t kForms = static_cast<std::size_t>(Form::kAsked) + 1;
+
+/// Counts in full, however long the text is: a script that asks for two GPUs in one of its hundred lines
+/// asks for two GPUs.
+constexpr bool is_whole(Form form) { return form == Form::kAsked; }
+/// The same by the name of a trait.
+constexpr bool is_whole(std::string_view name) { return name.starts_with("asked "); }
 
 struct Trait {
     Form form = Form::kClass;

@@ -31,10 +31,11 @@ std::vector<std::pair<std::string, std::size_t>> all_traits() {
         for (std::size_t first = 0; first < kClasses; ++first) {
             const auto what = static_cast<Form>(form);
             const bool pair = what == Form::kPair || what == Form::kBoth;
-            const std::size_t seconds = pair                  ? kClasses
-                                        : what == Form::kFlag ? kFlags
-                                        : what == Form::kKind ? 7
-                                                              : 1;
+            const std::size_t seconds = pair                   ? kClasses
+                                        : what == Form::kFlag  ? kFlags
+                                        : what == Form::kKind  ? 7
+                                        : what == Form::kAsked ? 3
+                                                               : 1;
             for (std::size_t second = 0; second < seconds; ++second) {
                 const Trait trait{what, static_cast<std::uint8_t>(first),
                                   static_cast<std::uint8_t>(second), 0};
@@ -67,7 +68,8 @@ Model::Model(std::string_view text)
         line.remove_prefix(tab + 1);
         const std::size_t second = line.find('\t');
         if (second == std::string_view::npos) continue;
-        const Weight weight{number_of(line.substr(0, second)), number_of(line.substr(second + 1))};
+        const Weight weight{number_of(line.substr(0, second)), number_of(line.substr(second + 1)),
+                            is_whole(name)};
         if (name == "bias") bias_ = weight;
         if (name == "slope") slope_ = weight.gpu;
         if (name.size() > 2 && name[1] == ' ') {
@@ -197,9 +199,11 @@ Model::Score Model::score(Reading& reading, std::size_t matches) const {
     reading.by_word.assign(words, 0);
     reading.of_text = bias_.gpu;
     for (const auto& [feature, place] : reading.found) {
-        const double gpu = weights_[feature].gpu * scale;
+        const Weight& weight = weights_[feature];
+        const double part = weight.whole ? 1 : scale;
+        const double gpu = weight.gpu * part;
         score.gpu += gpu;
-        score.optional += weights_[feature].optional * scale;
+        score.optional += weight.optional * part;
         if (place == kNowhere) {
             reading.of_text += gpu;
         } else if (place < words) {

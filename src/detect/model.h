@@ -13,7 +13,7 @@
 namespace aliquot::detect {
 
 /// The fitted weights: a linear model over the distinct known features of a text, divided by the square
-/// root of their number. Immutable after construction.
+/// root of their number, but for those that count in full. Immutable after construction.
 class Model {
 public:
     /// The weights of data/detect_weights.tsv, compiled in; made at the first call.
@@ -50,6 +50,7 @@ private:
     struct Weight {
         float gpu = 0;
         float optional = 0;
+        bool whole = false;  // not divided by the root
     };
     struct Slot {
         std::uint64_t key = 0;

@@ -49,6 +49,7 @@ class KubeletClaims(unittest.TestCase):
         self.agent = self.start()
         self.shared = bool(until(lambda: any("allowMultipleAllocations" in one for one in self.devices()), 10))
         self.assertTrue(until(lambda: len(self.devices()) == (2 if self.shared else 6), 60), self.agent.said())
+        self.registers()
 
     def tearDown(self):
         self.api.remove_all(PODS)
@@ -73,6 +74,10 @@ class KubeletClaims(unittest.TestCase):
                         "--container-driver-root", self.driver, "--cluster", "on", "--kubeconfig", KUBECONFIG,
                         "--node-name", NODE, "--metrics-listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0",
                         "--state-directory", f"{self.place}/state", "--config-map", "aliquot-kubelet-claims"])
+
+    def registers(self, times=1):
+        """Until then kubelet refuses pods with claims, and tries again a minute later."""
+        self.assertTrue(until(lambda: self.agent.said().count("dra.registered") >= times, 120), self.agent.said()[-3000:])
 
     def devices(self):
         slices = self.api("GET", f"{GROUP}/resourceslices")["items"]
@@ -151,6 +156,7 @@ class KubeletClaims(unittest.TestCase):
         self.api("DELETE", f"{PODS}/b")
         self.assertFalse(until(lambda: "b" not in self.phases(), 8), "nobody unprepares it")
         self.agent = self.start()
+        self.registers()
         self.assertTrue(until(lambda: "b" not in self.phases(), 120))
         self.assertEqual(len(os.listdir(CDI)), 1)
         self.assertEqual(self.containers()["a"], before["a"])
@@ -166,9 +172,11 @@ class KubeletClaims(unittest.TestCase):
             self.agent.end(9)
             if not kubelet_first:
                 self.agent = self.start()
+                self.registers()
             subprocess.run(RESTART, shell=True, check=True)
             if kubelet_first:
                 self.agent = self.start()
+            self.registers(1 if kubelet_first else 2)
             name = f"after-{kubelet_first}".lower()
             self.pod(name)
             self.runs(name)

@@ -53,7 +53,7 @@ class KubeletClaims(unittest.TestCase):
 
     def tearDown(self):
         self.api.remove_all(PODS)
-        until(lambda: not self.api("GET", PODS)["items"], 90)
+        until(lambda: not self.api("GET", PODS)["items"] and not self.notes(), 120)
         self.agent.end(15)
         self.clear()
         self.sim("down")
@@ -117,6 +117,10 @@ class KubeletClaims(unittest.TestCase):
             self.api("DELETE", f"{PODS}/{name}")
         self.assertTrue(until(lambda: not set(names) & set(self.phases()), 120), self.agent.said()[-3000:])
 
+    @staticmethod
+    def notes():
+        return [name for name in os.listdir(NOTES) if name.endswith(".claim")]
+
     def given(self):
         results = [(one["device"], one.get("shareID")) for claim in self.api("GET", CLAIMS)["items"]
                    for one in claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])]
@@ -131,7 +135,7 @@ class KubeletClaims(unittest.TestCase):
         self.assertGreaterEqual(int(log), 1, "the guard's limits are mounted")
         self.ends("a")
         self.assertTrue(until(lambda: not os.listdir(CDI), 20))
-        self.assertFalse([name for name in os.listdir(NOTES) if name.endswith(".claim")])
+        self.assertFalse(self.notes())
 
     def test_one_claim_for_two_pods_and_no_more_than_there_is(self):
         self.claim("one")

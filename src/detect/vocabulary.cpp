@@ -101,7 +101,7 @@ std::uint32_t Vocabulary::walk(std::uint32_t state, WordId word) {
     }
     states_[state].is_leaf = false;
     const std::uint32_t hash = edge_hash(state, word);
-    const std::uint32_t bit = hash >> 17U;
+    const std::uint32_t bit = hash >> kFilterShift;
     edge_filter_[bit >> 6U] |= std::uint64_t{1} << (bit & 63U);
     std::size_t at = hash >> kEdgeShift;
     while (edges_[at].word != kNoWord) at = (at + 1) & (kEdges - 1);

@@ -64,7 +64,7 @@ public:
     /// Where it stands after one word more; 0: nowhere.
     [[nodiscard]] std::uint32_t next(std::uint32_t state, WordId word) const {
         const std::uint32_t hash = edge_hash(state, word);
-        const std::uint32_t bit = hash >> 17U;
+        const std::uint32_t bit = hash >> kFilterShift;
         if (((edge_filter_[bit >> 6U] >> (bit & 63U)) & 1U) == 0) return 0;
         for (std::size_t at = hash >> kEdgeShift;; at = (at + 1) & (kEdges - 1)) {
             const Edge& edge = edges_[at];
@@ -78,7 +78,8 @@ public:
 
 private:
     static constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15ULL;
-    static constexpr unsigned kEdgeShift = 18;  // of a table several times as large as the edges
+    static constexpr unsigned kEdgeShift = 17;    // of a table several times as large as the edges
+    static constexpr unsigned kFilterShift = 15;  // a bit in ten is set
     static constexpr std::size_t kEdges = std::size_t{1} << (32U - kEdgeShift);
 
     struct Slot {
@@ -110,7 +111,7 @@ private:
     std::vector<std::string> words_;  // by id; 0 unused
     std::vector<WordId> numerals_;    // the "4" of "gpt 4" is a "#n" as well
     std::vector<Start> starts_;
-    std::array<std::uint64_t, 512> edge_filter_{};
+    std::array<std::uint64_t, 2048> edge_filter_{};
     std::vector<Edge> edges_;
     std::vector<State> states_;
     std::vector<const Row*> rows_;

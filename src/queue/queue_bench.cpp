@@ -240,6 +240,7 @@ void BM_KueueLoad(benchmark::State& state) {
 }
 BENCHMARK(BM_KueueLoad)
     ->Args({30, 350, 100, 50})
+    ->Args({30, 35, 10, 5})
     ->Args({1'000, 35, 10, 5})
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);

@@ -114,6 +114,12 @@ void ChaosNode::kill_agent() {
     for (Trouble& trouble : troubles_) trouble.where.reset();
     start_agent();
     wait_registered(registrations);
+    // What had just been mended it had to look at once more; nobody offered anything meanwhile.
+    for (Trouble& trouble : troubles_) {
+        if (!trouble.ended) continue;
+        trouble.ended = Clock::now();
+        trouble.ended_at = lived_;
+    }
 }
 
 void ChaosNode::restart_kubelet() {

@@ -218,6 +218,11 @@ Result<std::map<gpu::Uuid, std::string>> ClaimService::held() {
     return keeper_.held();
 }
 
+std::string ClaimService::refusal() const {
+    if (!refused_.empty() || !publisher_) return refused_;
+    return publisher_->status().refused;
+}
+
 std::optional<dra::Mode> ClaimService::find_mode() {
     using Mode = ClaimOptions::Mode;
     if (mode_) return mode_;

@@ -63,6 +63,9 @@ public:
     /// taken to be when that cannot be read.
     static bool has_left(const os::Root& root);
 
+    /// Why nothing is published though claims are to be served, as far as is known; empty: it is published.
+    [[nodiscard]] std::string refusal() const;
+
 private:
     std::optional<dra::Mode> find_mode();
     /// Whether the API server keeps it; empty: it does not say.

@@ -111,6 +111,7 @@ void NodeLoop::tell_configuration() {
     node::ConfigStatus told = parts_.configuration.told();
     told.shortage = shortage_;
     told.claims_problem = parts_.claims.problem();
+    if (parts_.claims.serves()) told.claims_refused = parts_.claims.service()->refusal();
     parts_.cluster->tell_config(told);
 }
 

@@ -63,6 +63,11 @@ void NodeSync::tell_config(const node::ConfigStatus& status) {
               .reason = "DraLabelRefused",
               .action = "Configure",
               .text = status.claims_problem});
+    } else if (!status.claims_refused.empty()) {
+        note({.warning = true,
+              .reason = "DraModeRefused",
+              .action = "Configure",
+              .text = status.claims_refused});
     } else if (before) {
         note({.reason = "GpuConfigServed",
               .action = "Configure",

@@ -233,6 +233,7 @@ private:
         note_dropped(published->dropped);
         status_.devices = devices ? devices->size() : 0;
         status_.current = look_at_ > SteadyClock::now();
+        status_.refused = refused_;
         complain(refused_);
     }
 

@@ -49,7 +49,8 @@ public:
         bool current = false;  // what was set last is published
         std::size_t devices = 0;
         std::uint64_t writes = 0;
-        std::string problem;
+        std::string problem;  // of the last look: why not
+        std::string refused;  // what this API server drops: nothing is published on it
     };
 
     /// api   must outlive this

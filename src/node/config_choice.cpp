@@ -134,6 +134,7 @@ std::string to_json(const ConfigStatus& told) {
     if (!told.instead.empty()) json["instead"] = told.instead;
     if (!told.shortage.empty()) json["shortage"] = told.shortage;
     if (!told.claims_problem.empty()) json["claimsProblem"] = told.claims_problem;
+    if (!told.claims_refused.empty()) json["claimsRefused"] = told.claims_refused;
     if (!told.waiting.empty()) json["waiting"] = waiting_json(told.waiting);
     return dumped(json);
 }
@@ -151,6 +152,7 @@ std::optional<ConfigStatus> parse_config_status(std::string_view json) {
                         .instead = text_at(root, "instead"),
                         .shortage = text_at(root, "shortage"),
                         .claims_problem = text_at(root, "claimsProblem"),
+                        .claims_refused = text_at(root, "claimsRefused"),
                         .waiting = read_waiting(member(root, "waiting"))};
 }
 

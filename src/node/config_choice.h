@@ -58,6 +58,8 @@ struct ConfigStatus {
     std::string shortage;
     /// Why the label kDraLabel is not obeyed; one line; empty: it is, or there is none.
     std::string claims_problem;
+    /// Why nothing is published for claims though they are to be served; one line; empty: it is.
+    std::string claims_refused;
     /// Devices that pods hold, which stay as they were until these have ended.
     std::vector<sharing::WaitingDevice> waiting;
     friend bool operator==(const ConfigStatus&, const ConfigStatus&) = default;

@@ -145,7 +145,7 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
                            std::string_view refused) {
     Condition condition{.type = kGpuConfigServed,
                         .good = told.served && told.waiting.empty() && told.shortage.empty() &&
-                                told.claims_problem.empty()};
+                                told.claims_problem.empty() && told.claims_refused.empty()};
     if (!told.served) {
         condition.reason = "ConfigRefused";
         condition.message =
@@ -159,6 +159,9 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
     } else if (!told.claims_problem.empty()) {
         condition.reason = "DraLabelRefused";
         condition.message = told.claims_problem;
+    } else if (!told.claims_refused.empty()) {
+        condition.reason = "DraModeRefused";
+        condition.message = told.claims_refused;
     } else if (told.key.empty()) {
         condition.reason = "BuiltIn";
         condition.message = "whole GPUs: nothing is configured in " + std::string(place);
@@ -171,7 +174,7 @@ Condition config_condition(const ConfigStatus& told, std::string_view place,
                             ")";
     }
     if (told.served && !told.waiting.empty() && condition.reason != kLimitsNotKept &&
-        told.claims_problem.empty()) {
+        told.claims_problem.empty() && told.claims_refused.empty()) {
         condition.reason = kConfigPending;
     }
     constexpr std::size_t kMostNamed = 8;

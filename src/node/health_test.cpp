@@ -151,6 +151,15 @@ TEST(ConfigCondition, IsFalseWhileTheDraLabelIsNotObeyed) {
     EXPECT_EQ(parse_config_status(to_json(told)), told);
 }
 
+TEST(ConfigCondition, IsFalseWhileNothingIsPublishedForClaims) {
+    const ConfigStatus told{.key = "x", .claims_refused = "the API server dropped counters"};
+    const auto refused = config_condition(told, "p");
+    EXPECT_FALSE(refused.good);
+    EXPECT_EQ(refused.reason, "DraModeRefused");
+    EXPECT_EQ(refused.message, told.claims_refused);
+    EXPECT_EQ(parse_config_status(to_json(told)), told);
+}
+
 TEST(MigCondition, SaysWhatItWaitsFor) {
     const auto waits = mig_condition({.state = MigStatus::State::kPending,
                                       .config = "all-1g.5gb",

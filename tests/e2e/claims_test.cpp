@@ -150,6 +150,35 @@ TEST_F(Claims, LeaveTheGpuTheyHoldAwayFromTheDevicePlugin) {
     EXPECT_TRUE(offers(kGpu, 2));
 }
 
+class ClaimsWithoutGates : public Claims {
+protected:
+    [[nodiscard]] std::set<std::string> disabled_features() const override {
+        return {"DRAConsumableCapacity", "DRAPartitionableDevices"};
+    }
+};
+
+TEST_F(ClaimsWithoutGates, TheNodeSaysWhyNothingIsPublished) {
+    for (const char* const mode : {"consumable", "dynamic-mig"}) {
+        start_agent({"--dra", mode});
+        EXPECT_TRUE(soon([&] {
+            return condition("GpuConfigServed")["reason"] == "DraModeRefused" &&
+                   has_event("DraModeRefused");
+        })) << mode
+            << "\n"
+            << agent_log();
+        EXPECT_TRUE(devices().empty());
+        label("aliquot.dev/dra", "fixed");
+        EXPECT_TRUE(soon([&] {
+            return !devices().empty() && condition("GpuConfigServed")["status"] == "True";
+        })) << mode
+            << "\n"
+            << agent_log();
+        agent_->terminate(60s);
+        agent_.reset();
+        label("aliquot.dev/dra", nullptr);
+    }
+}
+
 TEST_F(Claims, WaitForWhatPodsHoldByTheDevicePlugin) {
     start_agent();
     ASSERT_TRUE(offers(kGpu, 2));

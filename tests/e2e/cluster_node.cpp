@@ -30,7 +30,8 @@ std::string binding(std::string_view kind) {
 void ClusterNode::SetUp() {
     kubelet_ = std::make_unique<sim::Kubelet>(root_, sim::KubeletOptions{});
     ASSERT_TRUE(kubelet_->start());
-    auto server = sim::ApiServer::start({.http_address = "", .rbac = true});
+    auto server = sim::ApiServer::start(
+        {.http_address = "", .rbac = true, .disabled_features = disabled_features()});
     ASSERT_TRUE(server) << server.error().message;
     api_ = *std::move(server);
     const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";

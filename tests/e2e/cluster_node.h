@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +31,8 @@ using Json = nlohmann::json;
 /// speaks to both with the rights that an installation gives it, and no others.
 class ClusterNode : public ::testing::Test {
 protected:
+    /// Of the API server.
+    [[nodiscard]] virtual std::set<std::string> disabled_features() const { return {}; }
     static constexpr char kGpu[] = "nvidia.com/gpu";
     static constexpr char kNode[] = "/api/v1/nodes/gpu-1";
     static constexpr std::chrono::seconds kPatience{60};

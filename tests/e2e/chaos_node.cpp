@@ -95,6 +95,7 @@ ChaosNode::ChaosNode(Sharing sharing, std::uint64_t seed, milliseconds late)
 ChaosNode::~ChaosNode() {
     pods_.clear();
     if (agent_) agent_->terminate(kPatience);
+    for (const auto& [gpu, pid] : daemons()) ::kill(-pid, SIGKILL);  // they outlive the agent
 }
 
 void ChaosNode::start_agent() {
@@ -358,7 +359,7 @@ std::string ChaosNode::cut_anew() {
     return "GPU " + std::to_string(gpu) + (exit->code == 0 ? " cut into " : " cannot be ") + layout;
 }
 
-std::string ChaosNode::kill_daemon() {
+std::vector<std::pair<unsigned, pid_t>> ChaosNode::daemons() const {
     std::vector<std::pair<unsigned, pid_t>> daemons;
     std::error_code problem;
     for (const auto& entry : fs::recursive_directory_iterator(temporary_.path(), problem)) {
@@ -371,8 +372,13 @@ std::string ChaosNode::kill_daemon() {
                 daemons.emplace_back(gpu.index, pid);
         }
     }
-    if (daemons.empty()) return "no MPS daemon";
-    const auto [gpu, pid] = daemons[random(static_cast<unsigned>(daemons.size()))];
+    return daemons;
+}
+
+std::string ChaosNode::kill_daemon() {
+    const auto running = daemons();
+    if (running.empty()) return "no MPS daemon";
+    const auto [gpu, pid] = running[random(static_cast<unsigned>(running.size()))];
     Trouble& trouble = troubles_[gpu];
     if (trouble.since || trouble.ended) return "GPU is broken already";
     ::kill(pid, SIGKILL);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -9,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "os/root.h"
@@ -91,6 +94,8 @@ private:
     std::string application_fault();
     std::string cut_anew();
     std::string kill_daemon();
+    /// MPS daemons that have a pid file: GPU and process.
+    [[nodiscard]] std::vector<std::pair<unsigned, pid_t>> daemons() const;
     void mend_what_is_due();
     void end(Trouble& trouble) const;
     void look_at_pods();

@@ -246,6 +246,8 @@ int run(const Options& options) {
             return fail(options.files[i] + ": cannot be read as labelled texts");
         }
     }
+    if (!options.authors.empty() && !std::ifstream(options.authors).is_open())
+        return fail(options.authors + ": cannot be read as a list of authors");
     std::size_t authors = 0;
     const std::vector<std::size_t> author_of = authors_of(options, authors);
     for (Text& text : texts) {

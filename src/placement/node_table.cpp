@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/node_table.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace aliquot::placement {
@@ -89,6 +90,7 @@ Result<NodeId> NodeTable::add_node(NodeSpec spec) {
         node.mib[i] = node.is_mig(i) ? 0 : node.device_mib;
         node.device_sum += device_hash(node, i);
     }
+    sum_up_free(node);
     const auto id = static_cast<NodeId>(nodes_.size());
     capacity_ += static_cast<std::int64_t>(spec.devices) * kWholeGpu;
     free_ += static_cast<std::int64_t>(spec.devices) * kWholeGpu;
@@ -207,7 +209,19 @@ std::int64_t NodeTable::change(Node& node, const Shape& shape, const Spot& spot,
         node.device_sum += device_hash(node, device);  // reads memory_used
         grown += free_of(node, device);
     }
+    if (spot.count > 0) sum_up_free(node);
     return grown;
+}
+
+void NodeTable::sum_up_free(Node& node) {
+    unsigned most = 0;
+    unsigned whole = 0;
+    for (unsigned i = 0; i < node.devices; ++i) {
+        if (!node.is_mig(i)) most = std::max<unsigned>(most, node.milli[i]);
+        whole += node.is_whole(i) ? 1U : 0U;
+    }
+    node.most_free = most & 0x7FFU;
+    node.whole_devices = whole & 0x1FU;
 }
 
 void NodeTable::take(NodeId id, const Shape& shape, const Spot& spot) {

@@ -23,11 +23,12 @@ struct alignas(64) Node {
     std::int32_t memory = 0;  // MiB
     std::uint8_t devices = 0;
     std::uint8_t model = kNoModel;
-    std::uint16_t mig_devices = 0;  // bit per device
-    std::uint16_t memory_used = 0;  // bit per device: some of its memory is taken
-    std::uint16_t unused = 0;
-    std::int32_t device_mib = 0;   // of one device
-    std::uint32_t live = 0;        // placements on it
+    std::uint16_t mig_devices = 0;        // bit per device
+    std::uint16_t memory_used = 0;        // bit per device: some of its memory is taken
+    std::uint16_t most_free : 11 = 0;     // milli, of any one device that is not in MIG mode
+    std::uint16_t whole_devices : 5 = 0;  // for which is_whole() holds
+    std::int32_t device_mib = 0;          // of one device
+    std::uint32_t live = 0;               // placements on it
     std::uint64_t device_sum = 0;  // sum of device_hash() of all devices: equal states, equal sums
     std::array<std::uint16_t, kMostDevices>
         milli{};  // free compute; in MIG mode: the mask of taken slices
@@ -110,6 +111,8 @@ public:
         if (node.cpu < shape.cpu || node.memory < shape.memory) return false;
         if (shape.gpus == 0) return true;
         if (node.devices < shape.gpus || ((shape.models >> node.model) & 1U) == 0) return false;
+        if (!shape.mig && shape.milli == kWholeGpu) return node.whole_devices >= shape.gpus;
+        if (!shape.mig && shape.mib == 0 && shape.gpus == 1) return node.most_free >= shape.milli;
         unsigned wanted = shape.gpus;
         for (unsigned i = 0; i < node.devices; ++i)
             if (device_fits(node, i, shape) && --wanted == 0) return true;
@@ -155,6 +158,8 @@ public:
 
 private:
     static bool mig_fits(const Node& node, unsigned device, const Shape& shape);
+    /// most_free and whole_devices.
+    static void sum_up_free(Node& node);
     /// Moves the node's free parts; returns by how much its free compute grows, in milli.
     static std::int64_t change(Node& node, const Shape& shape, const Spot& spot, int sign);
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "placement/large_tasks.h"
+#include "placement/node_worth.h"
 #include "placement/scorer.h"
 #include "placement/type_table.h"
-#include "placement/type_values.h"
 
 namespace aliquot::placement {
 namespace {
@@ -19,23 +19,7 @@ constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at s
 constexpr double kLetBe = 1.0 / 20;       // prices that moved less, all together, stay as they are
 
 constexpr double kMostPrice = 1e6;  // milli: keeps sums of strange weights within 64 bits
-constexpr double kMostWeight = 2;   // of a milli: what TypeValues<2> keeps
-
-struct Worth {
-    std::int64_t usable = 0;  // both with kWeightBits after the point
-    std::int64_t room = 0;
-    [[nodiscard]] std::int64_t all() const { return usable + room; }
-};
-
-/// What is worth how much on the nodes of one model.
-struct Values {
-    std::size_t padded = 0;
-    TypeValues<2> usable;  // a milli
-    TypeValues<4> slot;
-    [[nodiscard]] Worth of(const TypeTable::Finds& finds) const {
-        return {usable.times(finds.usable, padded), slot.times(finds.slots, padded)};
-    }
-};
+constexpr double kMostWeight = 2;   // of a milli: what NodeWorth keeps
 
 class Own final : public Scorer {
 public:
@@ -61,8 +45,8 @@ public:
         known_.assign(node_table.size(), {});
         stride_ = 0;
         for (std::size_t model = 0; model < node_table.model_count(); ++model)
-            stride_ = std::max(stride_, 3 * table_.model_at(model).padded());
-        sums_.assign(node_table.size() * stride_, 0);
+            stride_ = std::max(stride_, 2 * table_.model_at(model).padded());
+        sums_.assign(node_table.size() * stride_ + kBlockOfTypes, 0);
         for (NodeId id = 0; id < node_table.size(); ++id) entered(node_table.node(id), id);
         changes_ = 0;
         price_again(true);
@@ -72,6 +56,13 @@ public:
         std::int64_t cost = choose(node, id, shape).cost + fixed_cost(node, id) + drain_cost(node);
         cost += static_cast<std::int64_t>(node.position) * order_step_ >> 16U;
         return static_cast<Key>(-std::clamp<std::int64_t>(cost, -kMostKey, kMostKey));
+    }
+
+    void ask_for(NodeId id) const override {
+        constexpr std::size_t kLine = 64 / sizeof(std::int16_t);
+        __builtin_prefetch(&known_[id]);
+        for (std::size_t at = 0; at < stride_; at += kLine)
+            __builtin_prefetch(&sums_[id * stride_ + at]);
     }
 
     Spot spot(const Node& node, NodeId id, const Shape& shape) override {
@@ -175,32 +166,39 @@ private:
     std::int64_t worth_now(const Node& node, NodeId id, const std::int16_t* sums) {
         Known& known = known_[id];
         if (known.cpu != node.cpu || known.epoch != epoch_) {
-            TypeTable::Finds finds;
-            table_.find(finds, sums, node, node.cpu);
-            known.worth = values_[node.model].of(finds).all();
+            known.worth = worth_[node.model].of({.sums = sums}, node.cpu);
             known.cpu = node.cpu;
             known.epoch = epoch_;
         }
         return known.worth;
     }
 
+    /// The node once the shape has taken its part of one device.
+    TypeTable::Exchange after_one(const Node& node, const std::int16_t* sums, const Shape& shape,
+                                  unsigned device) {
+        const TypeTable::Row after = row_after(node, device, shape);
+        return {.sums = sums,
+                .before = table_.entries(table_.row(node, device)),
+                .after = table_.entries(after)};
+    }
+    /// Sums once the shape has taken its parts of all devices of the spot.
+    void exchange_all(std::int16_t* changed, const Node& node, const std::int16_t* sums,
+                      const Shape& shape, const Spot& spot) {
+        std::copy_n(sums, 2 * table_.model(node).padded(), changed);
+        for (unsigned i = 0; i < spot.count; ++i)
+            TypeTable::exchange(changed, after_one(node, changed, shape, spot.device[i]),
+                                table_.model(node));
+    }
+
     std::int64_t worth_after(const Node& node, const std::int16_t* sums, const Shape& shape,
                              const Spot& spot) {
-        TypeTable::Finds finds;
-        if (spot.count == 1) {
-            const unsigned device = spot.device[0];
-            const TypeTable::Row after = row_after(node, device, shape);
-            table_.find(finds, sums, table_.row(node, device), after, node, node.cpu - shape.cpu);
-        } else {
-            std::array<std::int16_t, TypeTable::kMostSums> changed;
-            std::copy_n(sums, 3 * table_.model(node).padded(), changed.data());
-            for (unsigned i = 0; i < spot.count; ++i) {
-                const TypeTable::Row after = row_after(node, spot.device[i], shape);
-                table_.exchange(changed.data(), table_.row(node, spot.device[i]), after, node);
-            }
-            table_.find(finds, changed.data(), node, node.cpu - shape.cpu);
-        }
-        return values_[node.model].of(finds).all();
+        const std::int32_t cpu = node.cpu - shape.cpu;
+        const NodeWorth& worth = worth_[node.model];
+        if (spot.count == 0) return worth.of({.sums = sums}, cpu);
+        if (spot.count == 1) return worth.of(after_one(node, sums, shape, spot.device[0]), cpu);
+        std::array<std::int16_t, TypeTable::kMostSums> changed;
+        exchange_all(changed.data(), node, sums, shape, spot);
+        return worth.of({.sums = changed.data()}, cpu);
     }
 
     std::int64_t waste_of(const Node& node, const Shape& shape, unsigned device) {
@@ -267,7 +265,7 @@ private:
     std::vector<Known> known_;        // by node
     std::vector<std::int16_t> sums_;  // by node, stride_ entries each
     std::size_t stride_ = 0;
-    std::vector<Values> values_;               // by model
+    std::vector<NodeWorth> worth_;             // by model
     std::vector<std::int64_t> usable_weight_;  // per type and milli
     std::vector<std::int64_t> prices_;         // per type and slot
     std::vector<std::int64_t> in_cluster_;     // slots per type, all nodes
@@ -285,8 +283,8 @@ private:
 void Own::count_room(const Node& node, NodeId id, int sign) {
     if (node.devices == 0) return;
     TypeTable::Finds finds;
-    table_.find(finds, sums_of(node, id), node, node.cpu);
     const TypeTable::Model& model = table_.model(node);
+    TypeTable::find(finds, {.sums = sums_of(node, id)}, model, node.cpu);
     for (std::size_t i = 0; i < model.types.size(); ++i)
         in_cluster_[model.types[i]] += sign * std::int64_t{finds.slots[i]};
 }
@@ -324,15 +322,12 @@ void Own::price_again(bool adopt) {
 }
 
 void Own::set_values() {
-    values_.assign(node_table_->model_count(), {});
-    for (std::size_t model = 0; model < values_.size(); ++model) {
+    worth_.clear();
+    for (std::size_t model = 0; model < node_table_->model_count(); ++model) {
         const auto& types = table_.model_at(model).types;
-        Values& values = values_[model];
-        values.padded = table_.model_at(model).padded();
-        for (std::size_t i = 0; i < types.size(); ++i) {
-            values.usable.set(i, usable_weight_[types[i]]);
-            values.slot.set(i, prices_[types[i]]);
-        }
+        NodeWorth& worth = worth_.emplace_back(table_.model_at(model));
+        for (std::size_t i = 0; i < types.size(); ++i)
+            worth.set(i, usable_weight_[types[i]], prices_[types[i]]);
     }
 }
 
@@ -365,20 +360,18 @@ Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
     Breakdown parts;
     if (node.devices > 0) {
         const Spot where = spot(node, id, shape);
-        std::array<std::int16_t, TypeTable::kMostSums> sums;
-        table_.sum_up(node, sums.data());
+        const TypeTable::Model& model = table_.model(node);
+        const std::int16_t* const sums = sums_of(node, id);
+        std::array<std::int16_t, TypeTable::kMostSums> changed;
+        exchange_all(changed.data(), node, sums, shape, where);
         TypeTable::Finds finds;
-        table_.find(finds, sums.data(), node, node.cpu);
-        const Worth before = values_[node.model].of(finds);
-        for (unsigned i = 0; i < where.count; ++i) {
-            const TypeTable::Row now = table_.row(node, where.device[i]);
-            table_.exchange(sums.data(), now, row_after(node, where.device[i], shape), node);
-        }
-        table_.find(finds, sums.data(), node, node.cpu - shape.cpu);
-        const Worth after = values_[node.model].of(finds);
-        parts.fragmentation = (before.usable - after.usable) >> kWeightBits;
-        parts.packing =
-            ((before.room - after.room) >> kWeightBits) + (drain_cost(node) >> kKeyBits);
+        TypeTable::find(finds, {.sums = sums}, model, node.cpu);
+        std::int64_t usable = worth_[node.model].usable(finds);
+        TypeTable::find(finds, {.sums = changed.data()}, model, node.cpu - shape.cpu);
+        usable -= worth_[node.model].usable(finds);
+        const std::int64_t all = worth_now(node, id, sums) - worth_after(node, sums, shape, where);
+        parts.fragmentation = usable >> kWeightBits;
+        parts.packing = ((all - usable) >> kWeightBits) + (drain_cost(node) >> kKeyBits);
         if (shape.is_share() || shape.mig)
             parts.waste = waste_of(node, shape, where.device[0]) >> kKeyBits;
     }

@@ -27,6 +27,8 @@ public:
     virtual void reset(const NodeTable& node_table, std::span<const TaskType> types);
     /// The node must fit the shape.
     virtual Key key(const Node& node, NodeId id, const Shape& shape) = 0;
+    /// The node is soon to be asked about.
+    virtual void ask_for(NodeId /*id*/) const {}
     /// Where on that node; the node must fit the shape.
     virtual Spot spot(const Node& node, NodeId id, const Shape& shape);
     virtual Breakdown breakdown(const Node& node, NodeId id, const Shape& shape);

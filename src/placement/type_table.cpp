@@ -13,15 +13,6 @@ constexpr double kSmallest = 50;            // milli: still smaller types weigh 
 constexpr std::int64_t kMemorySteps = 256;  // of a device, in which rows tell free memory apart
 constexpr std::int64_t kMostRoom = 1000;    // parts of tasks on one device, for the 16-bit sums
 
-constexpr float kMostSlots = 32'767;
-// Milli of CPU up to which quotients of floats are those of integers: 2^-23 of it are less than half a milli.
-constexpr std::int32_t kMostExactCpu = 1 << 22U;
-
-/// Of a type of several GPUs.
-std::int16_t slots_of_several(std::int32_t gpus, std::int32_t fitting, std::int32_t room) {
-    return fitting < gpus ? std::int16_t{0} : static_cast<std::int16_t>(room / gpus);
-}
-
 std::int32_t typical_device_mib(const NodeTable& node_table, std::uint64_t models) {
     std::int32_t most = 0;
     for (NodeId id = 0; id < node_table.size(); ++id) {
@@ -53,7 +44,7 @@ void TypeTable::reset(const NodeTable& node_table, std::span<const TaskType> typ
                           .seldom = type.seldom});
         by_memory_ = by_memory_ || type.request.mib > 0;
     }
-    rows_.clear();
+    rows_.assign(kBlockOfTypes, 0);
     starts_.clear();
     free_.clear();
     waste_.clear();
@@ -69,6 +60,7 @@ void TypeTable::reset(const NodeTable& node_table, std::span<const TaskType> typ
                 if ((shape.gpus == 1) != single) continue;
                 list.per_milli[list.types.size()] =
                     shape.cpu > 0 ? 1 / static_cast<float>(shape.cpu) : 2 * kMostSlots;
+                list.per_gpu[list.types.size()] = 1 / static_cast<float>(shape.gpus);
                 list.types.push_back(static_cast<std::uint8_t>(i));
                 list.gpus.push_back(shape.gpus);
                 list.cpu.push_back(shape.cpu);
@@ -177,16 +169,14 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
     free_.push_back(static_cast<std::int32_t>(free));
     waste_.push_back(mig ? 0 : share_waste_[static_cast<std::size_t>(free)]);
     const Model& list = models_[node.model];
-    const std::size_t stride = std::size_t{list.blocks} * kBlockOfTypes;
-    starts_.push_back(static_cast<std::uint32_t>(rows_.size()));
-    rows_.resize(rows_.size() + 3 * stride, 0);
-    std::int16_t* fitting = rows_.data() + starts_.back();
-    std::int16_t* usable = fitting + stride;
-    std::int16_t* room = usable + stride;
+    const std::size_t padded = list.padded();
+    starts_.push_back(static_cast<std::uint32_t>(rows_.size()) - kBlockOfTypes);
+    rows_.resize(rows_.size() + 2 * padded, 0);
+    std::int16_t* const usable = rows_.data() + starts_.back();
+    std::int16_t* const room = usable + padded;
     for (std::size_t i = 0; i < list.types.size(); ++i) {
         const Shape& shape = types_[list.types[i]].shape;
         if (!NodeTable::device_fits(one, 0, shape)) continue;
-        fitting[i] = 1;
         usable[i] = static_cast<std::int16_t>(free);
         std::int64_t parts = kMostRoom;
         if (shape.mig)
@@ -201,25 +191,23 @@ TypeTable::Row TypeTable::make_row(const Node& node, std::uint16_t milli, std::i
 // Below, loops over whole blocks, so that the compiler does eight entries at a time.
 
 void TypeTable::sum_up(const Node& node, std::int16_t* sums) {
-    const std::size_t count = 3 * models_[node.model].padded();
+    const std::size_t count = 2 * models_[node.model].padded();
     const Row first = row(node, 0);
-    std::copy_n(rows_.data() + starts_[first], count, sums);
+    std::copy_n(entries(first), count, sums);
     for (unsigned device = 1; device < node.devices; ++device) {
         const Row next = row(node, device);
-        const std::int16_t* const values = rows_.data() + starts_[next];
+        const std::int16_t* const values = entries(next);
         for (std::size_t i = 0; i < count; ++i)
             sums[i] = static_cast<std::int16_t>(sums[i] + values[i]);
     }
 }
 
-void TypeTable::exchange(std::int16_t* sums, Row before, Row after, const Node& node) const {
-    const std::int16_t* const less = rows_.data() + starts_[before];
-    const std::int16_t* const more = rows_.data() + starts_[after];
-    for (std::size_t i = 0; i < 3 * models_[node.model].padded(); ++i)
-        sums[i] = static_cast<std::int16_t>(sums[i] + more[i] - less[i]);
+void TypeTable::exchange(std::int16_t* sums, const Exchange& node, const Model& model) {
+    for (std::size_t i = 0; i < 2 * model.padded(); ++i)
+        sums[i] = static_cast<std::int16_t>(node.sums[i] + node.after[i] - node.before[i]);
 }
 
-void TypeTable::limit(Finds& finds, const Model& model, std::int32_t cpu) const {
+void TypeTable::limit(Finds& finds, const Model& model, std::int32_t cpu) {
     std::int16_t* const __restrict slots = finds.slots.data();
     std::int16_t* const __restrict usable = finds.usable.data();
     const std::size_t padded = model.padded();
@@ -242,33 +230,19 @@ void TypeTable::limit(Finds& finds, const Model& model, std::int32_t cpu) const 
     for (std::size_t i = 0; i < padded; ++i) usable[i] = slots[i] > 0 ? usable[i] : std::int16_t{0};
 }
 
-void TypeTable::find(Finds& finds, const std::int16_t* sums, const Node& node,
-                     std::int32_t cpu) const {
-    const Model& model = models_[node.model];
+void TypeTable::find(Finds& finds, const Exchange& node, const Model& model, std::int32_t cpu) {
     const std::size_t padded = model.padded();
-    std::copy_n(sums + padded, padded, finds.usable.data());
-    std::copy_n(sums + 2 * padded, padded, finds.slots.data());
-    for (std::size_t i = model.singles; i < model.types.size(); ++i)
-        finds.slots[i] = slots_of_several(model.gpus[i], sums[i], finds.slots[i]);
-    limit(finds, model, cpu);
-}
-
-void TypeTable::find(Finds& finds, const std::int16_t* sums, Row before, Row after,
-                     const Node& node, std::int32_t cpu) const {
-    const Model& model = models_[node.model];
-    const std::size_t padded = model.padded();
-    const std::int16_t* const less = rows_.data() + starts_[before];
-    const std::int16_t* const more = rows_.data() + starts_[after];
     std::int16_t* const __restrict usable = finds.usable.data();
     std::int16_t* const __restrict slots = finds.slots.data();
     for (std::size_t i = 0; i < padded; ++i) {
-        const std::size_t free = padded + i;
-        const std::size_t room = 2 * padded + i;
-        usable[i] = static_cast<std::int16_t>(sums[free] + more[free] - less[free]);
-        slots[i] = static_cast<std::int16_t>(sums[room] + more[room] - less[room]);
+        const std::size_t room = padded + i;
+        usable[i] = static_cast<std::int16_t>(node.sums[i] + node.after[i] - node.before[i]);
+        slots[i] =
+            static_cast<std::int16_t>(node.sums[room] + node.after[room] - node.before[room]);
     }
+    // A task of several GPUs takes them whole: each has one part of it.
     for (std::size_t i = model.singles; i < model.types.size(); ++i)
-        slots[i] = slots_of_several(model.gpus[i], sums[i] + more[i] - less[i], slots[i]);
+        slots[i] = static_cast<std::int16_t>(slots[i] / model.gpus[i]);
     limit(finds, model, cpu);
 }
 

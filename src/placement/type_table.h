@@ -44,6 +44,7 @@ public:
         std::vector<std::int32_t> gpus;
         std::vector<std::int32_t> cpu;              // milli
         std::array<float, kMostTypes> per_milli{};  // 1 / cpu; of a type without CPU much
+        std::array<float, kMostTypes> per_gpu{};    // 1 / gpus
         std::size_t singles = 0;                    // types of one GPU
         unsigned blocks = 0;                        // of kBlockOfTypes entries
         [[nodiscard]] std::size_t padded() const { return std::size_t{blocks} * kBlockOfTypes; }
@@ -61,29 +62,41 @@ public:
     Row row(const Node& node, std::uint16_t milli, std::int32_t mib, bool mig);
 
     /// Sums over the devices of one node, each of one entry per type of its model (Model::padded()), one behind the
-    /// other: devices that take one part of a task, free milli on them, parts of tasks that fit.
-    static constexpr std::size_t kMostSums = 3 * std::size_t{kMostTypes};
+    /// other: free milli on devices that take one part of a task, parts of tasks that fit. Rows have the same for one
+    /// device. Both may be read kBlockOfTypes entries beyond their end.
+    static constexpr std::size_t kMostSums = 2 * std::size_t{kMostTypes} + kBlockOfTypes;
     void sum_up(const Node& node, std::int16_t* sums);
-    /// One device of the state `before` is in the state `after` now.
-    void exchange(std::int16_t* sums, Row before, Row after, const Node& node) const;
+    [[nodiscard]] const std::int16_t* entries(Row row) const { return rows_.data() + starts_[row]; }
+
+    /// A node one of whose devices has been in one state and is in another now; or as it is.
+    struct Exchange {
+        const std::int16_t* sums;
+        const std::int16_t* before = kNothing.data();
+        const std::int16_t* after = kNothing.data();
+    };
+    /// What sums are after that.
+    static void exchange(std::int16_t* sums, const Exchange& node, const Model& model);
+
+    static constexpr float kMostSlots = 32'767;
+    // Milli of CPU up to which quotients of floats are those of integers: 2^-23 of it are less than half a milli.
+    static constexpr std::int32_t kMostExactCpu = 1 << 22U;
 
     /// What each type of a node's model finds there.
     struct Finds {
         std::array<std::int16_t, kMostTypes> slots;   // tasks that devices and CPU take
         std::array<std::int16_t, kMostTypes> usable;  // free milli; 0 where there is no slot
     };
-    void find(Finds& finds, const std::int16_t* sums, const Node& node, std::int32_t cpu) const;
-    /// The same after exchange().
-    void find(Finds& finds, const std::int16_t* sums, Row before, Row after, const Node& node,
-              std::int32_t cpu) const;
+    static void find(Finds& finds, const Exchange& node, const Model& model, std::int32_t cpu);
     [[nodiscard]] std::int32_t free_milli(Row row) const { return free_[row]; }
     /// Milli expected to stay unused once such a device has been filled at random.
     [[nodiscard]] double waste(Row row) const { return waste_[row]; }
     [[nodiscard]] std::size_t bytes() const;
 
 private:
+    static constexpr std::array<std::int16_t, kMostSums> kNothing{};
+
     /// Cuts what the devices take to what the CPU allows.
-    void limit(Finds& finds, const Model& model, std::int32_t cpu) const;
+    static void limit(Finds& finds, const Model& model, std::int32_t cpu);
     void weigh(const NodeTable& node_table, double size_exponent);
     void nest();
     void expect_waste();
@@ -91,7 +104,7 @@ private:
 
     std::vector<Type> types_;
     std::vector<Model> models_;
-    std::vector<std::int16_t> rows_;     // fitting, usable, room of each row, one after another
+    std::vector<std::int16_t> rows_;     // one after another, and kBlockOfTypes entries of 0
     std::vector<std::uint32_t> starts_;  // of each row in rows_
     std::vector<std::int32_t> free_;
     std::vector<double> waste_;

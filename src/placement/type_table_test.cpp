@@ -6,33 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "placement/type_values.h"
-
 namespace aliquot::placement {
 namespace {
-
-TEST(TypeValues, TimesCountsAreExact) {
-    std::mt19937_64 random(5);
-    constexpr std::int64_t kMost = std::int64_t{1'000'000} << 20;  // the dearest slot
-    for (const std::size_t types : {1U, 8U, 33U, 64U, 65U, 128U}) {
-        for (int round = 0; round < 200; ++round) {
-            TypeValues<4> values;
-            std::array<std::int16_t, kMostTypes> counts;
-            counts.fill(7);
-            std::int64_t expected = 0;
-            for (std::size_t i = 0; i < types; ++i) {
-                const bool most = round == 0;
-                const std::int64_t value =
-                    most ? kMost : static_cast<std::int64_t>(random() % (2 * kMost)) - kMost;
-                counts[i] = static_cast<std::int16_t>(most ? 16'000 : random() % 16'001);
-                values.set(i, value);
-                expected += value * counts[i];
-            }
-            const std::size_t padded = (types + kBlockOfTypes - 1) / kBlockOfTypes * kBlockOfTypes;
-            ASSERT_EQ(values.times(counts, padded), expected) << types << " types";
-        }
-    }
-}
 
 /// Tasks of one GPU by CPU alone, on a node whose devices take a thousand of each.
 class CpuSlots : public testing::Test {
@@ -60,7 +35,7 @@ protected:
     }
     std::int16_t slots(std::size_t type, std::int32_t cpu) {
         TypeTable::Finds finds;
-        table_.find(finds, sums_.data(), books_.node(0), cpu);
+        TypeTable::find(finds, {.sums = sums_.data()}, table_.model(books_.node(0)), cpu);
         return finds.slots[type];
     }
     NodeTable books_;

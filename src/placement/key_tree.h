@@ -30,6 +30,9 @@ public:
 
     [[nodiscard]] Key at(std::size_t position) const { return levels_[0][position]; }
 
+    /// The position is soon to be set.
+    void ask_for(std::size_t position) const { __builtin_prefetch(&levels_[0][position], 1); }
+
     void set(std::size_t position, Key key) {
         std::size_t index = position;
         for (std::size_t level = 0;; ++level) {

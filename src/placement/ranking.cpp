@@ -86,25 +86,33 @@ void Ranking::forget_a_kind() {
     unused_.push_back(oldest);
 }
 
-Ranking::Order& Ranking::order_of(const Kind& kind) {
-    Request bare = kind.request;
-    bare.memory_mib = 0;
-    auto& order = orders_[bare];
-    if (order == nullptr) {
-        order = std::make_unique<Order>();
-        order->request = bare;
-        order_list_.push_back(order.get());
-        if (order_list_.size() > kMostClasses) {
-            const auto oldest =
-                std::min_element(order_list_.begin(), order_list_.end() - 1,
-                                 [](const Order* a, const Order* b) { return a->used < b->used; });
-            Order* const gone = *oldest;
-            order_list_.erase(oldest);
-            orders_.erase(Request(gone->request));
+Ranking::Order& Ranking::order_of(Kind& kind) {
+    if (kind.order == nullptr) {
+        Request bare = kind.request;
+        bare.memory_mib = 0;
+        auto& order = orders_[bare];
+        if (order == nullptr) {
+            order = std::make_unique<Order>();
+            order->request = bare;
+            order_list_.push_back(order.get());
+            if (order_list_.size() > kMostClasses) forget_an_order();
         }
+        kind.order = order.get();
     }
-    order->used = ++uses_;
-    return *order;
+    kind.order->used = ++uses_;
+    return *kind.order;
+}
+
+/// Not the newest one.
+void Ranking::forget_an_order() {
+    const auto oldest =
+        std::min_element(order_list_.begin(), order_list_.end() - 1,
+                         [](const Order* a, const Order* b) { return a->used < b->used; });
+    Order* const gone = *oldest;
+    for (const auto& kind : kinds_)
+        if (kind != nullptr && kind->order == gone) kind->order = nullptr;
+    order_list_.erase(oldest);
+    orders_.erase(Request(gone->request));
 }
 
 bool Ranking::admits(ClassId id, NodeId node) const {
@@ -128,24 +136,43 @@ void Ranking::rate(Order& order, NodeId id) {
     order.keys.set(position, key);
 }
 
+/// All keys are to be computed anew.
+void Ranking::start_over(Order& order) const {
+    if (order.scanned == at_position_.size()) order.fits_until = order.cursor;
+    order.scanned = 0;
+}
+
 void Ranking::scan(Order& order, std::size_t most) {
     const std::size_t end = std::min(at_position_.size(), order.scanned + most);
-    while (order.scanned < end) rate(order, at_position_[order.scanned++]);
+    for (; order.scanned < end; ++order.scanned) {
+        const NodeId node = at_position_[order.scanned];
+        // What did not fit and has not changed does not fit at other prices either.
+        if (order.keys.at(order.scanned) == KeyTree::kNone && last_change_[node] < order.fits_until)
+            continue;
+        rate(order, node);
+    }
 }
 
 void Ranking::catch_up(Order& order, std::size_t most) {
     const std::uint64_t end = log_base_ + log_.size();
     if (order.cursor < log_base_) {  // its part of the log is gone
-        order.scanned = 0;
+        start_over(order);
         order.cursor = end;
         return;
     }
     constexpr std::uint64_t kAhead = 8;  // nodes lie far apart: ask for them early
+    constexpr std::uint64_t kSoon = 4;   // and for what is behind them once they are there
     for (; order.cursor < end && most > 0; ++order.cursor) {
         if (order.cursor + kAhead < end) {
             const NodeId later = log_[order.cursor + kAhead - log_base_];
             __builtin_prefetch(&last_change_[later]);
             __builtin_prefetch(&node_table_.node(later));
+        }
+        if (order.cursor + kSoon < end) {
+            const NodeId soon = log_[order.cursor + kSoon - log_base_];
+            const Node& node = node_table_.node(soon);
+            if (last_change_[soon] == order.cursor + kSoon) order.keys.ask_for(node.position);
+            if (NodeTable::fits(node, order.shape)) scorer_.ask_for(soon);
         }
         const NodeId node = log_[order.cursor - log_base_];
         if (last_change_[node] != order.cursor || node_table_.node(node).position >= order.scanned)
@@ -163,11 +190,12 @@ void Ranking::prepare(Order& order) {
         order.keys.resize(at_position_.size());
         order.cold = false;
         order.scanned = 0;
+        order.fits_until = 0;
         order.epoch = scorer_.epoch();
     }
     if (order.epoch != scorer_.epoch()) {
         order.epoch = scorer_.epoch();
-        order.scanned = 0;
+        start_over(order);
     }
     if (order.scanned == 0) order.cursor = log_base_ + log_.size();
     catch_up(order, kScan);
@@ -211,7 +239,7 @@ std::size_t Ranking::pick(Order& order, const Shape& shape, Hidden& hidden) {
 }
 
 std::vector<NodeId> Ranking::best(ClassId id, unsigned count, std::span<const NodeId> excluded) {
-    const Kind& kind = *kinds_[id];
+    Kind& kind = *kinds_[id];
     Order& order = order_of(kind);
     prepare(order);
     std::vector<NodeId> found;

@@ -68,6 +68,8 @@ private:
         KeyTree keys;
         std::uint64_t cursor = 0;  // changes up to here are in the keys
         std::size_t scanned = 0;   // positions that have a key of this epoch
+        // Changes up to here are in those keys of former epochs, too, that say whether it fits.
+        std::uint64_t fits_until = 0;
         std::uint32_t epoch = 0;
         bool cold = true;
         std::uint64_t used = 0;
@@ -75,16 +77,19 @@ private:
     struct Kind {
         Request request;
         Shape shape;
+        Order* order = nullptr;  // once asked for
         std::uint32_t held = 0;
         std::uint64_t used = 0;
     };
     using Hidden = std::vector<std::pair<std::size_t, KeyTree::Key>>;
 
     [[nodiscard]] std::size_t most_logged() const;  // changes kept
-    Order& order_of(const Kind& kind);
+    Order& order_of(Kind& kind);
+    void forget_an_order();
     void forget_a_kind();
     void admit_all(Order& order) const;
     void rate(Order& order, NodeId node);
+    void start_over(Order& order) const;
     void scan(Order& order, std::size_t most);
     void catch_up(Order& order, std::size_t most);
     void prepare(Order& order);

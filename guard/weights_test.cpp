@@ -48,8 +48,6 @@ const Pair kPairs[] = {
      .own = {.kernel_us = 20'000, .depth = 2},
      .neighbour = {.kernel_us = 100, .depth = 64},
      .wake_us = 400,
-     .least_used = 0.945,  // the neighbour wakes 0.4 ms after each 6.4 ms of its own work
-     .tolerance = 2,
      .seconds = 20},
     {.name = "50 beside 50", .weight = 50, .own = {.depth = 4}, .neighbour = {.depth = 4}},
 };

@@ -166,7 +166,7 @@ void Arbiter::trust(Tenant& one, std::uint64_t took_ns) {
 /// that its work is about to end, may yet be in time.
 void Arbiter::note_loss(Tenant& holder, std::uint64_t now) const {
     holder.late_ns = now;
-    holder.given_ns = since_ns_;
+    holder.given_ns = last_quantum_at();
     holder.due_ns = overdue_at();
     if (now >= holder.due_ns) doubt(holder, now);
 }
@@ -206,16 +206,34 @@ unsigned Arbiter::find_next() const {
     return best;
 }
 
+/// When the last quantum of the holder's turn begins. One that is trusted and would get the turn again, since it
+/// has had less than whoever is next, goes on: the device would stand still while it gives that back.
+std::uint64_t Arbiter::last_quantum_at() const {
+    const Tenant& holder = tenants_[holder_];
+    if (holder.doubt != 0 || next_ == kNobody) return since_ns_;
+    const std::uint64_t due = since_ns_ + holder.quantum();
+    return since_ns_ + std::min(std::max(due, behind_at(0)) - due, kMostAhead);
+}
+
+/// When the holder is told that its turn is over.
+std::uint64_t Arbiter::over_at() const {
+    const std::uint64_t due = last_quantum_at() + tenants_[holder_].quantum();
+    return next_ == kNobody ? due : std::min(due, behind_at(kQuantum / 2));
+}
+
 /// When the holder loses its turn, whatever it says.
 std::uint64_t Arbiter::taken_at() const {
     const Tenant& holder = tenants_[holder_];
-    const std::uint64_t due = since_ns_ + holder.quantum();
+    const std::uint64_t last = last_quantum_at();
     const std::uint64_t seen = std::min(holder.seen_ns, kQuantum + kMostBusy);
-    const std::uint64_t most = since_ns_ + seen + seen / 2;  // no two turns are the same
-    return std::max(due, std::min(holder.wants.busy_until_ns, most)) + kPatience;
+    const std::uint64_t most = last + seen + seen / 2;  // no two turns are the same
+    return std::max(last + holder.quantum(), std::min(holder.wants.busy_until_ns, most)) +
+           kPatience;
 }
 
-std::uint64_t Arbiter::overdue_at() const { return since_ns_ + kQuantum + kMostBusy + kOverdue; }
+std::uint64_t Arbiter::overdue_at() const {
+    return last_quantum_at() + kQuantum + kMostBusy + kOverdue;
+}
 
 /// When the next one will have had so much less than the holder, with what that has had of its turn.
 std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
@@ -232,9 +250,7 @@ std::uint64_t Arbiter::behind_at(std::uint64_t by_ns) const {
 std::uint64_t Arbiter::leaves_at() const {
     const std::uint64_t busy = tenants_[holder_].wants.busy_until_ns;
     if (busy == 0) return taken_at();
-    const std::uint64_t over =
-        std::min(since_ns_ + tenants_[holder_].quantum(), behind_at(kQuantum / 2));
-    return std::max({over, behind_at(0), busy - std::min(busy, lead_ns_)});
+    return std::max({over_at(), behind_at(0), busy - std::min(busy, lead_ns_)});
 }
 
 /// Whether the turn can be taken from whoever has it.
@@ -257,7 +273,7 @@ void Arbiter::decide(std::uint64_t now) {
         const bool back = is_back(holder);
         if (back || (next_ != kNobody && is_due_to_lose(now))) {
             if (back && now >= since_ns_ + holder.quantum())
-                trust(holder, now - since_ns_);
+                trust(holder, now - std::min(now, last_quantum_at()));
             else if (!back && holder.rests_ns == 0)
                 note_loss(holder, now);
             charge(now);
@@ -293,7 +309,7 @@ std::uint32_t Arbiter::word(unsigned tenant, std::uint64_t now) const {
     word |= abi::kTurnMine;
     if (next_ == kNobody) return word;
     word |= abi::kTurnWanted;
-    if (now >= since_ns_ + one.quantum() || now >= behind_at(kQuantum / 2)) word |= abi::kTurnOver;
+    if (now >= over_at()) word |= abi::kTurnOver;
     if (now >= behind_at(kEager)) word |= abi::kTurnEager;
     return word;
 }
@@ -307,8 +323,7 @@ std::uint64_t Arbiter::next_look(std::uint64_t now) const {
         if (one.active_ns != 0) at(one.active_ns + kRecent);
     }
     if (holder_ == kNobody || next_ == kNobody) return next;
-    at(since_ns_ + tenants_[holder_].quantum());
-    at(behind_at(kQuantum / 2));
+    at(over_at());
     at(behind_at(kEager));
     at(taken_at() + 1);
     at(leaves_at());

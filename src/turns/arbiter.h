@@ -24,6 +24,8 @@ struct Wants {
 class Arbiter {
 public:
     static constexpr std::uint64_t kQuantum = 8'000'000;
+    /// A trusted container that would get its turn again goes on with it, so much longer at most.
+    static constexpr std::uint64_t kMostAhead = 16'000'000;
     /// How far behind the others a container that comes back may be: it gets that much at once.
     /// Whoever has not given a turn back in the last kGrudge gets nothing at once.
     static constexpr std::uint64_t kCredit = 24'000'000;
@@ -120,6 +122,8 @@ private:
     void give(unsigned tenant, std::uint64_t now);
     [[nodiscard]] unsigned find_next() const;
     [[nodiscard]] bool is_due_to_lose(std::uint64_t now) const;
+    [[nodiscard]] std::uint64_t last_quantum_at() const;
+    [[nodiscard]] std::uint64_t over_at() const;
     [[nodiscard]] std::uint64_t taken_at() const;
     [[nodiscard]] std::uint64_t overdue_at() const;
     [[nodiscard]] std::uint64_t leaves_at() const;

@@ -184,6 +184,25 @@ TEST(Arbiter, WhoWasStoppedOnceIsBelievedAgain) {
     EXPECT_LE(world[0].turns - turns, 5'000 / 8 + 10U);
 }
 
+TEST(Arbiter, WhoWouldGetItsTurnAgainGoesOnWithIt) {
+    // For each kernel of 20 ms the other one has 47 ms, in turns of up to three quanta.
+    World world({{.weight = 30, .kernel_ns = 20 * kMs}, {.weight = 70, .kernel_ns = kMs / 10}});
+    world.run(4);
+    const auto grants = [&] {
+        return world.arbiter().word(world[1].id, kStart) >> abi::kTurnGrantShift;
+    };
+    const unsigned before = grants();
+    world.run(20);
+    EXPECT_LE(grants() - before, 20'000 / 67 * 2 + 10U);
+    // Killed within such a turn, it costs no more than that.
+    world[1].kind = Kind::kSilent;
+    world[0].waits_ns.clear();
+    world.run(1);
+    std::ranges::sort(world[0].waits_ns);
+    EXPECT_LE(world[0].waits_ns.back(),
+              Arbiter::kQuantum + Arbiter::kMostAhead + Arbiter::kPatience + 2 * kMs);
+}
+
 TEST(Arbiter, KernelsThatOutliveATurnAreCharged) {
     World world({{.weight = 50, .kernel_ns = 300 * kMs}, {.weight = 50, .kernel_ns = kMs}});
     world.run(60);

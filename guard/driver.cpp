@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+
 #include "guard/forks.h"
 #include "guard/loader.h"
 #include "guard/lock.h"
@@ -24,32 +26,32 @@ int absent() { return CUDA_ERROR_NOT_INITIALIZED; }
 int absent_nvml() { return NVML_ERROR_FUNCTION_NOT_FOUND; }
 static_assert(CUDA_ERROR_NOT_INITIALIZED == 3);
 
-template <class Function>
-void take(Function& slot, void* handle, const char* symbol) {
-    void* found = handle == nullptr ? nullptr : loader().dlsym(handle, symbol);
-    const bool cuda = symbol[0] == 'c';
-    if (found == nullptr) found = reinterpret_cast<void*>(cuda ? absent : absent_nvml);
-    __atomic_store_n(&slot, reinterpret_cast<Function>(found), __ATOMIC_RELEASE);
+/// Takes the entry points of these names to `places`, one after the other.
+template <std::size_t N>
+void** take(void* handle, const char (&names)[N], void* absence, void** places) {
+    void* found[names_in(names)];
+    find_exports(handle, names, found);
+    const char* name = names;
+    for (void* one : found) {
+        if (one == nullptr && handle != nullptr) one = loader().dlsym(handle, name);
+        __atomic_store_n(places++, one == nullptr ? absence : one, __ATOMIC_RELEASE);
+        name += std::strlen(name) + 1;
+    }
+    return places;
 }
 
 void take_driver(void* handle) {
-#define HOOK(symbol, like) take(g_driver.symbol, handle, #symbol);
-#define CALL(symbol, like) take(g_driver.symbol, handle, #symbol);
-#include "guard/calls.inc"
-#include "guard/hooks.inc"
-#undef HOOK
-#undef CALL
+    auto* const absence = reinterpret_cast<void*>(absent);
+    void** hooks = take(handle, kCudaCalls, absence, reinterpret_cast<void**>(&g_driver));
+    take(handle, kCudaHooks, absence, hooks);
     g_driver_handle.store(handle, std::memory_order_relaxed);
     g_driver_found.store(handle != nullptr, std::memory_order_release);
 }
 
 void take_nvml(void* handle) {
-#define NVML_HOOK(symbol) take(g_nvml.symbol, handle, #symbol);
-#define NVML_CALL(symbol) take(g_nvml.symbol, handle, #symbol);
-#include "guard/nvml_calls.inc"
-#include "guard/nvml_hooks.inc"
-#undef NVML_HOOK
-#undef NVML_CALL
+    auto* const absence = reinterpret_cast<void*>(absent_nvml);
+    void** hooks = take(handle, kNvmlCalls, absence, reinterpret_cast<void**>(&g_nvml));
+    take(handle, kNvmlHooks, absence, hooks);
     g_nvml_found.store(handle != nullptr, std::memory_order_release);
 }
 

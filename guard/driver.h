@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "abi/cuda.h"
@@ -34,6 +35,38 @@ struct Nvml {
 
 extern Driver g_driver;
 extern Nvml g_nvml;
+
+/// Their names, each ended by a zero, in the order of their places there: calls, then hooks. Not tables of
+/// addresses: each of those is a word that the loader would have to write in every program that is started.
+#define HOOK(symbol, like) #symbol "\0"
+#define CALL(symbol, like) #symbol "\0"
+#define NVML_HOOK(symbol) #symbol "\0"
+#define NVML_CALL(symbol) #symbol "\0"
+inline constexpr char kCudaCalls[] =
+#include "guard/calls.inc"
+    ;
+inline constexpr char kCudaHooks[] =
+#include "guard/hooks.inc"
+    ;
+inline constexpr char kNvmlCalls[] =
+#include "guard/nvml_calls.inc"
+    ;
+inline constexpr char kNvmlHooks[] =
+#include "guard/nvml_hooks.inc"
+    ;
+#undef HOOK
+#undef CALL
+#undef NVML_HOOK
+#undef NVML_CALL
+
+template <std::size_t N>
+constexpr std::size_t names_in(const char (&names)[N]) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i + 1 < N; ++i) count += names[i] == '\0' ? 1 : 0;
+    return count;
+}
+static_assert(sizeof(Driver) == (names_in(kCudaCalls) + names_in(kCudaHooks)) * sizeof(void*));
+static_assert(sizeof(Nvml) == (names_in(kNvmlCalls) + names_in(kNvmlHooks)) * sizeof(void*));
 
 /// Finds the real entry points of a library that is loaded. Once; later calls are one load.
 /// returns  whether there are any

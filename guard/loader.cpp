@@ -12,6 +12,9 @@
 #include "guard/kernel.h"
 
 extern "C" {
+/// Where this library begins and ends: the linker says so.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
 aliquot::guard::Loader guard_loader __attribute__((visibility("hidden"))) = {};
 }
 
@@ -20,6 +23,7 @@ namespace {
 
 /// What the dynamic section of a loaded object tells.
 struct Dynamic {
+    ElfW(Addr) base = 0;
     const ElfW(Sym) * symbols = nullptr;
     const char* strings = nullptr;
     const std::uint32_t* hash = nullptr;      // DT_HASH
@@ -31,18 +35,13 @@ struct Dynamic {
     std::size_t relative_count = 0;  // of these, in front: without a symbol
 };
 
-Dynamic dynamic_of(const dl_phdr_info& object) {
+/// entry   the first of that section; nullptr: there is none
+Dynamic dynamic_at(ElfW(Addr) base, const ElfW(Dyn) * entry) {
     Dynamic found;
-    const ElfW(Dyn)* entry = nullptr;
-    for (unsigned i = 0; i < object.dlpi_phnum; ++i)
-        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry =
-                kernel::as_pointer<const ElfW(Dyn)>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    found.base = base;
     if (entry == nullptr) return found;
     // The loader has made addresses of most of these; in the vdso they are offsets.
-    const auto at = [&](ElfW(Addr) value) {
-        return value < object.dlpi_addr ? value + object.dlpi_addr : value;
-    };
+    const auto at = [&](ElfW(Addr) value) { return value < base ? value + base : value; };
     ElfW(Addr) soname = 0;
     for (; entry->d_tag != DT_NULL; ++entry) {
         const ElfW(Addr) value = entry->d_un.d_ptr;
@@ -83,6 +82,15 @@ Dynamic dynamic_of(const dl_phdr_info& object) {
     return found;
 }
 
+Dynamic dynamic_of(const dl_phdr_info& object) {
+    const ElfW(Dyn)* entry = nullptr;
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i)
+        if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry =
+                kernel::as_pointer<const ElfW(Dyn)>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    return dynamic_at(object.dlpi_addr, entry);
+}
+
 /// Symbols in the table, where a hash table of the old kind tells.
 std::uint32_t symbol_count(const Dynamic& object) {
     return object.hash != nullptr ? object.hash[1] : 0;
@@ -94,35 +102,42 @@ std::uint32_t gnu_hash_of(const char* name) {
     return hash;
 }
 
-/// The first symbol of this name's bucket, and one past the last that may be it.
-void narrow(const Dynamic& object, const char* name, std::uint32_t& first, std::uint32_t& end) {
-    first = 0;
-    end = symbol_count(object);
-    if (object.gnu_hash == nullptr || object.gnu_hash[0] == 0) return;
+/// The symbols that may have a name: those of its bucket, or all.
+struct Candidates {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+    std::uint32_t hash = 0;
+    const std::uint32_t* hashes = nullptr;  // by symbol, the last bit aside; nullptr: not known
+    [[nodiscard]] bool may_be(std::uint32_t i) const {
+        return hashes == nullptr || (hashes[i] | 1U) == (hash | 1U);
+    }
+};
+
+Candidates candidates(const Dynamic& object, const char* name) {
+    if (object.gnu_hash == nullptr || object.gnu_hash[0] == 0) return {.end = symbol_count(object)};
     const std::uint32_t buckets = object.gnu_hash[0];
     const std::uint32_t offset = object.gnu_hash[1];
     const std::uint32_t* bucket =
         object.gnu_hash + 4 + object.gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
-    const std::uint32_t* chain = bucket + buckets;
-    first = bucket[gnu_hash_of(name) % buckets];
-    end = first;
-    if (first < offset) return;  // an empty bucket
-    while ((chain[end - offset] & 1) == 0) ++end;
-    ++end;
+    Candidates found{.hash = gnu_hash_of(name), .hashes = bucket + buckets - offset};
+    found.first = found.end = bucket[found.hash % buckets];
+    if (found.first < offset) return found;  // an empty bucket
+    while ((found.hashes[found.end] & 1) == 0) ++found.end;
+    ++found.end;
+    return found;
 }
 
 /// A function's address; the default version where there are several.
-void* function_in(const dl_phdr_info& place, const Dynamic& object, const char* name) {
+void* function_in(const Dynamic& object, const char* name) {
     if (object.symbols == nullptr || object.strings == nullptr) return nullptr;
     void* found = nullptr;
-    std::uint32_t first = 0;
-    std::uint32_t end = 0;
-    narrow(object, name, first, end);
-    for (std::uint32_t i = first; i < end; ++i) {
+    const Candidates all = candidates(object, name);
+    for (std::uint32_t i = all.first; i < all.end; ++i) {
+        if (!all.may_be(i)) continue;
         const ElfW(Sym)& symbol = object.symbols[i];
         if (symbol.st_shndx == SHN_UNDEF || (symbol.st_info & 0xf) != STT_FUNC) continue;
         if (std::strcmp(object.strings + symbol.st_name, name) != 0) continue;
-        found = kernel::as_pointer<void>(place.dlpi_addr + symbol.st_value);
+        found = kernel::as_pointer<void>(object.base + symbol.st_value);
         constexpr ElfW(Half) kHidden = 0x8000;  // not the default version
         if (object.versions == nullptr || (object.versions[i] & kHidden) == 0) break;
     }
@@ -147,7 +162,7 @@ int look_for_loader(dl_phdr_info* object, std::size_t, void* data) {
     const auto take = [&](auto& slot, const char* symbol) {
         if (slot == nullptr)
             slot = reinterpret_cast<std::remove_reference_t<decltype(slot)>>(
-                function_in(*object, dynamic, symbol));
+                function_in(dynamic, symbol));
     };
     take(found.dlsym, "dlsym");
     take(found.dlvsym, "dlvsym");
@@ -227,6 +242,17 @@ bool object_of(const void* address, Dl_info& info, dl_phdr_info& object) {
 
 }  // namespace
 
+void find_exports(const void* handle, const char* names, void** found) {
+    const auto* object = static_cast<const link_map*>(handle);
+    const Dynamic dynamic =
+        object == nullptr ? Dynamic{} : dynamic_at(object->l_addr, object->l_ld);
+    for (; *names != '\0'; names += std::strlen(names) + 1) *found++ = function_in(dynamic, names);
+}
+
+void* exported_by_guard(const char* name) {
+    return function_in(dynamic_at(reinterpret_cast<ElfW(Addr)>(&__ehdr_start), _DYNAMIC), name);
+}
+
 bool is_driver(const void* address) {
     Dl_info info = {};
     dl_phdr_info object = {};
@@ -235,7 +261,7 @@ bool is_driver(const void* address) {
     // Wrappers export some of the driver's names; nobody but a driver has these.
     for (const char* name : {"cuInit", "cuMemAlloc_v2", "cuGetExportTable", "cuDriverGetVersion",
                              "cuDevicePrimaryCtxRetain"})
-        if (function_in(object, dynamic, name) == nullptr) return false;
+        if (function_in(dynamic, name) == nullptr) return false;
     return true;
 }
 
@@ -314,12 +340,12 @@ struct Definition {
 
 int look_for_definition(dl_phdr_info* object, std::size_t, void* data) {
     auto& definition = *static_cast<Definition*>(data);
-    const void* found = function_in(*object, dynamic_of(*object), definition.name);
+    const void* found = function_in(dynamic_of(*object), definition.name);
     definition.by_another = found != nullptr && found != definition.ours;
     return definition.by_another ? 1 : 0;
 }
 
-using Ours = const void* (*)(const char* name);
+using IsHook = bool (*)(const char* name);
 
 int unbind_in(dl_phdr_info* object, std::size_t, void* data) {
     const Dynamic dynamic = dynamic_of(*object);
@@ -328,13 +354,15 @@ int unbind_in(dl_phdr_info* object, std::size_t, void* data) {
         const ElfW(Rela)& relocation = dynamic.relocations[i];
         const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
         if (type != kAddressTypes[0] && type != kAddressTypes[1]) continue;
+        const ElfW(Addr) at = object->dlpi_addr + relocation.r_offset;
+        const void* const bound = *kernel::as_pointer<const void* const>(at);
+        if (bound < &__ehdr_start || bound >= &_end) continue;
         const ElfW(Sym)& symbol = dynamic.symbols[ELF64_R_SYM(relocation.r_info)];
         if (symbol.st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) != STB_WEAK) continue;
         const char* const name = dynamic.strings + symbol.st_name;
-        const ElfW(Addr) at = object->dlpi_addr + relocation.r_offset;
-        const void* const ours = (*static_cast<const Ours*>(data))(name);
-        if (ours == nullptr || *kernel::as_pointer<const void* const>(at) != ours) continue;
-        Definition definition{name, ours, false};
+        if (!(*static_cast<const IsHook*>(data))(name) || exported_by_guard(name) != bound)
+            continue;
+        Definition definition{name, bound, false};
         dl_iterate_phdr(look_for_definition, &definition);
         if (!definition.by_another) clear_word(*object, at);
     }
@@ -343,6 +371,6 @@ int unbind_in(dl_phdr_info* object, std::size_t, void* data) {
 
 }  // namespace
 
-void unbind_weak_references(Ours ours) { dl_iterate_phdr(unbind_in, &ours); }
+void unbind_weak_references(IsHook is_hook) { dl_iterate_phdr(unbind_in, &is_hook); }
 
 }  // namespace aliquot::guard

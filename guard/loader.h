@@ -27,6 +27,14 @@ void guard_find_loader();
 /// guard_loader, filled.
 const Loader& loader();
 
+/// The functions of these names, each ended by a zero, that one loaded object exports itself; the default
+/// version where there are several. nullptr: it has none, or says so itself (IFUNC). Where there are
+/// hundreds of names, dlsym takes several times as long.
+/// handle   of the loader; nullptr: there are none
+void find_exports(const void* handle, const char* names, void** found);
+/// What the guard itself exports, whatever version it has.
+void* exported_by_guard(const char* name);
+
 /// Whether the loaded object that contains `address` calls itself (or lies in a file called)
 /// `name`, maybe with something after it: "libcuda.so".
 bool lies_in(const void* address, const char* name);
@@ -42,8 +50,8 @@ void* find_for(const void* caller, const char* name);
 /// Sets back to null what the programs and libraries loaded so far refer to weakly, found in the guard,
 /// and would not find without it: no other object defines the name. For the time before main(), when
 /// nobody else writes there.
-/// ours   the guard's definition of a name; nullptr: none
-void unbind_weak_references(const void* (*ours)(const char* name));
+/// is_hook   whether the guard defines a name to stand in front of another library's
+void unbind_weak_references(bool (*is_hook)(const char* name));
 /// Whether the handle's namespace of the linker has a CUDA driver.
 bool namespace_has_driver(void* handle);
 

@@ -42,13 +42,13 @@ void replace(const char* symbol, void** pfn, int version, cuuint64_t flags, Ask 
     const cuuint64_t near_flags = flags & kKnownFlags;
     const char* exported = route(symbol, near_version, near_flags);
     if (exported == nullptr) return pass_on(symbol, version, flags);
-    const Hook* hook = find_hook(exported);
+    const Hook hook = find_hook(exported);
     if (version > kTableVersion || flags != near_flags) {
         void* nearest = nullptr;
         if (ask(symbol, &nearest, near_version, near_flags) != CUDA_SUCCESS || nearest != *pfn)
             return pass_on(symbol, version, flags);
     }
-    if (hook != nullptr) *pfn = hook->ours;
+    if (hook) *pfn = hook.ours;
 }
 
 }  // namespace

@@ -56,16 +56,22 @@ constexpr Table make_table() {
 constexpr Table kTable = make_table();
 const char* base_of(const Symbol& symbol) { return kNames + symbol.base; }
 
-constexpr const char* kHookNames[] = {
-#define HOOK(symbol, like) #symbol,
-#include "guard/hooks.inc"
-#undef HOOK
+/// Where each of these names begins; they are sorted.
+template <std::size_t Count>
+struct Starts {
+    std::uint16_t at[Count] = {};
 };
-constexpr const char* kNvmlHookNames[] = {
-#define NVML_HOOK(symbol) #symbol,
-#include "guard/nvml_hooks.inc"
-#undef NVML_HOOK
-};
+template <std::size_t Count, std::size_t N>
+constexpr Starts<Count> starts_of(const char (&names)[N]) {
+    static_assert(N <= 0x10000);
+    Starts<Count> starts;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i + 1 < N; ++i)
+        if (i == 0 || names[i - 1] == '\0') starts.at[count++] = static_cast<std::uint16_t>(i);
+    return starts;
+}
+constexpr auto kHookStarts = starts_of<names_in(kCudaHooks)>(kCudaHooks);
+constexpr auto kNvmlHookStarts = starts_of<names_in(kNvmlHooks)>(kNvmlHooks);
 
 constexpr int compare(const char* a, const char* b) {
     while (*a != '\0' && *a == *b) {
@@ -75,39 +81,35 @@ constexpr int compare(const char* a, const char* b) {
     return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
 }
 template <std::size_t N>
-constexpr bool sorted(const char* const (&names)[N]) {
+constexpr bool sorted(const char* names, const Starts<N>& starts) {
     for (std::size_t i = 1; i < N; ++i)
-        if (compare(names[i - 1], names[i]) >= 0) return false;
+        if (compare(names + starts.at[i - 1], names + starts.at[i]) >= 0) return false;
     return true;
 }
-static_assert(sorted(kHookNames) && sorted(kNvmlHookNames));
+static_assert(sorted(kCudaHooks, kHookStarts) && sorted(kNvmlHooks, kNvmlHookStarts));
 
-const Hook g_hooks[] = {
-#define HOOK(symbol, like)                                       \
-    {#symbol, Family::kCuda, reinterpret_cast<void*>(&::symbol), \
-     reinterpret_cast<void**>(&g_driver.symbol)},
-#include "guard/hooks.inc"
-#undef HOOK
-};
-const Hook g_nvml_hooks[] = {
-#define NVML_HOOK(symbol)                                        \
-    {#symbol, Family::kNvml, reinterpret_cast<void*>(&::symbol), \
-     reinterpret_cast<void**>(&g_nvml.symbol)},
-#include "guard/nvml_hooks.inc"
-#undef NVML_HOOK
-};
-
+/// Which of the names it is; N: none.
 template <std::size_t N>
-const Hook* find_in(const Hook (&hooks)[N], const char* symbol) {
+std::size_t find_in(const char* names, const Starts<N>& starts, const char* symbol) {
     std::size_t low = 0;
     std::size_t high = N;
     while (low < high) {
         const std::size_t middle = (low + high) / 2;
-        const int order = std::strcmp(hooks[middle].symbol, symbol);
-        if (order == 0) return &hooks[middle];
+        const int order = std::strcmp(names + starts.at[middle], symbol);
+        if (order == 0) return middle;
         (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
     }
-    return nullptr;
+    return N;
+}
+
+/// Its place behind those of the calls; nullptr: it is no hook.
+void** place_of(const char* symbol) {
+    const std::size_t cuda = find_in(kCudaHooks, kHookStarts, symbol);
+    if (cuda < names_in(kCudaHooks))
+        return reinterpret_cast<void**>(&g_driver) + names_in(kCudaCalls) + cuda;
+    const std::size_t nvml = find_in(kNvmlHooks, kNvmlHookStarts, symbol);
+    if (nvml == names_in(kNvmlHooks)) return nullptr;
+    return reinterpret_cast<void**>(&g_nvml) + names_in(kNvmlCalls) + nvml;
 }
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -121,27 +123,25 @@ void* real_of(const Hook& hook) {
 
 }  // namespace
 
-const Hook* find_hook(const char* symbol) {
-    if (std::strncmp(symbol, "cu", 2) == 0) return find_in(g_hooks, symbol);
-    if (std::strncmp(symbol, "nvml", 4) == 0) return find_in(g_nvml_hooks, symbol);
-    return nullptr;
+Hook find_hook(const char* symbol) {
+    void** const place = place_of(symbol);
+    if (place == nullptr) return {};
+    const Family family = symbol[0] == 'c' ? Family::kCuda : Family::kNvml;
+    return {.family = family, .ours = exported_by_guard(symbol), .real = place};
 }
 
 namespace {
 
-const void* ours_of(const char* symbol) {
-    const Hook* hook = find_hook(symbol);
-    return hook == nullptr ? nullptr : hook->ours;
-}
-
 /// Of a symbol without a hook nobody looks.
 bool driver_has(const char* symbol) {
-    const Hook* hook = find_hook(symbol);
-    return hook == nullptr || real_of(*hook) != nullptr;
+    void** const place = place_of(symbol);
+    return place == nullptr || !is_absent(__atomic_load_n(place, __ATOMIC_ACQUIRE));
 }
 
 /// A program that asks by a weak name whether there is a driver sees what it would see without us.
-__attribute__((constructor)) void leave_weak_names_unbound() { unbind_weak_references(ours_of); }
+__attribute__((constructor)) void leave_weak_names_unbound() {
+    unbind_weak_references([](const char* name) { return place_of(name) != nullptr; });
+}
 
 }  // namespace
 
@@ -226,25 +226,25 @@ __attribute__((visibility("hidden"))) Answer guard_symbol(void* handle, const ch
                                                           const char* version, const void* caller) {
     const bool cuda = name[0] == 'c' && is_upper(name[2]);
     if (!cuda && !(std::strncmp(name, "nvml", 4) == 0 && is_upper(name[4]))) return kAskTheLoader;
-    const Hook* hook = find_hook(name);
-    if (hook == nullptr) return cuda ? answer_for_other_driver(handle, name) : kAskTheLoader;
-    if (handle == RTLD_NEXT) return answer_for_next(*hook);
+    const Hook hook = find_hook(name);
+    if (!hook) return cuda ? answer_for_other_driver(handle, name) : kAskTheLoader;
+    if (handle == RTLD_NEXT) return answer_for_next(hook);
     void* found = ask(handle, name, version);
     const bool everywhere = found == nullptr && handle == RTLD_DEFAULT;
     if (everywhere && wants_guarding()) found = find_for(caller, name);
     // Not there: the loader says so itself, and to whom.
-    if (found == nullptr || found == hook->ours) return kAskTheLoader;
-    if (!present(hook->family)) {
+    if (found == nullptr || found == hook.ours) return kAskTheLoader;
+    if (!present(hook.family)) {
         if (!(cuda ? is_driver(found) || lies_in(found, "libcuda.")
                    : lies_in(found, "libnvidia-ml.")))
             return {found, 1};
-        adopt(hook->family, handle == RTLD_DEFAULT ? handle_of(found) : handle);
+        adopt(hook.family, handle == RTLD_DEFAULT ? handle_of(found) : handle);
     }
     // Of another library with such a name: ours to answer only if that is a driver, too.
-    if (real_of(*hook) != found && !(cuda && wants_guarding() && is_driver(found)))
+    if (real_of(hook) != found && !(cuda && wants_guarding() && is_driver(found)))
         return {found, 1};
     if (!everywhere) ask(handle, name, version);  // for dlerror(): the last question was this one
-    return {hook->ours, 1};
+    return {hook.ours, 1};
 }
 
 /// What dlmopen answers. A namespace of its own, in which the driver would be without the guard, is

@@ -10,16 +10,14 @@ namespace aliquot::guard {
 
 /// One entry point that the guard exports.
 struct Hook {
-    const char* symbol;
-    Family family;
-    void* ours;
-    void** real;  // its place in g_driver or g_nvml
+    Family family = Family::kCuda;
+    void* ours = nullptr;   // nullptr: there is none, it is passed through
+    void** real = nullptr;  // its place in g_driver or g_nvml
+    explicit operator bool() const { return ours != nullptr; }
 };
 
-/// By exported symbol; nullptr: passed through.
-const Hook* find_hook(const char* symbol);
-/// The hook whose real entry point this is.
-const Hook* find_hook_of(const char* symbol, const void* real);
+/// By exported symbol.
+Hook find_hook(const char* symbol);
 
 /// The exported symbol that cuGetProcAddress means; nullptr: a name newer than our table, or none. Of
 /// one that the driver does not have, since it is older than our table, the next older one.

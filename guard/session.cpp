@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/session.h"
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,16 +51,11 @@ Phase fail(const char* problem) {
     return open ? Phase::kPassive : Phase::kClosed;
 }
 
-/// The whole of a small file of /proc, or what a link says; empty: it cannot be read.
+/// What a link of /proc says; empty: it cannot be read.
 template <std::size_t N>
-void read_proc(const char* path, char (&text)[N]) {
-    long size = kernel::call(SYS_readlinkat, AT_FDCWD, kernel::as_long(path),
-                             kernel::as_long(&text[0]), N - 1);
-    if (size == -EINVAL) {  // no link
-        const int file = kernel::open(path, O_RDONLY);
-        size = file < 0 ? file : kernel::call(SYS_read, file, kernel::as_long(&text[0]), N - 1);
-        if (file >= 0) kernel::close(file);
-    }
+void read_link(const char* path, char (&text)[N]) {
+    const long size = kernel::call(SYS_readlinkat, AT_FDCWD, kernel::as_long(path),
+                                   kernel::as_long(&text[0]), N - 1);
     text[size > 0 ? size : 0] = '\0';
 }
 
@@ -85,14 +79,19 @@ std::uint64_t clock_ahead_ns(const char* offsets) {
 
 void find_host_clock() {
     char offsets[256];
-    read_proc("/proc/self/timens_offsets", offsets);
+    const int file = kernel::open("/proc/self/timens_offsets", O_RDONLY);
+    const long size =
+        file < 0 ? 0
+                 : kernel::call(SYS_read, file, kernel::as_long(&offsets[0]), sizeof offsets - 1);
+    if (file >= 0) kernel::close(file);
+    offsets[size > 0 ? size : 0] = '\0';
     std::uint64_t ahead = clock_ahead_ns(offsets);
     if (ahead != 0) {
         // They are those of the children, which may be in another one since unshare().
         char own[64];
         char childrens[64];
-        read_proc("/proc/self/ns/time", own);
-        read_proc("/proc/self/ns/time_for_children", childrens);
+        read_link("/proc/self/ns/time", own);
+        read_link("/proc/self/ns/time_for_children", childrens);
         if (std::strcmp(own, childrens) != 0) return;
     }
     kernel::g_clock_ahead_ns.store(ahead, std::memory_order_relaxed);

@@ -211,6 +211,15 @@ TEST_F(GuardObject, RunsWithTheOldestSystemsWeServe) {
     }
 }
 
+TEST_F(GuardObject, HasFewWordsThatTheLoaderWrites) {
+    // Each costs every program that is started, and 512 of them a page.
+    const auto lines = lines_of({"readelf", "-W", "-r"});
+    const auto relative = std::ranges::count_if(
+        lines, [](const std::string& line) { return line.contains("_RELATIV"); });
+    EXPECT_GT(relative, 0);
+    EXPECT_LE(relative, 64);
+}
+
 TEST_F(GuardObject, NeedsNoNameThatMuslDoesNotHave) {
     // A name of glibc alone would end a program with musl before its first line.
     // Compilers turn one of C's own calls into another (snprintf of "%s" into strcpy, memcmp into

@@ -63,7 +63,7 @@ void AttackNode::SetUp() {
     mounted_ = true;
     fs::permissions(directory_.path(), fs::perms::owner_all | fs::perms::others_exec);
     auto node =
-        sim::Node::create(directory_.path() / "driver", {.gpus = {{.model = "a2", .count = 1}}},
+        sim::Node::create(directory_.path() / "driver", {.gpus = {{.model = "a2", .count = gpus_}}},
                           ALIQUOT_SIM_DIR "/libnvidia-ml.so.1", "");
     ASSERT_TRUE(node) << node.error().message;
     node_.emplace(*std::move(node));
@@ -102,7 +102,7 @@ void AttackNode::start_agent(const std::string& guard) {
          .output_path = (directory_.path() / "agent.log").native()});
     ASSERT_TRUE(process) << process.error().message;
     agent_.emplace(*std::move(process));
-    ASSERT_TRUE(kubelet_->wait_allocatable(kGpu, replicas_, 60s));
+    ASSERT_TRUE(kubelet_->wait_allocatable(kGpu, gpus_ * replicas_, 60s));
 }
 
 /// In each hierarchy in which this user may make groups, as kubelet's cgroupfs driver names them.
@@ -141,9 +141,9 @@ Result<Container> AttackNode::admit(const std::string& name) {
 
 os::Process AttackNode::run_in(const Container& container, unsigned uid, const std::string& log,
                                const std::vector<std::string>& words, bool guarded) {
-    open_to_all(directory_.path() / "driver");
+    open_to_all(directory_.path() / container.driver);
     auto environment = os::current_environment();
-    environment["ALIQUOT_SIM_STATE"] = directory_.path() / "driver";
+    environment["ALIQUOT_SIM_STATE"] = directory_.path() / container.driver;
     environment["LD_LIBRARY_PATH"] = ALIQUOT_SIM_DIR;
     environment["ALIQUOT_SIM_CUDA_CONTEXT_BYTES"] = "314572800";
     std::string groups;

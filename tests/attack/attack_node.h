@@ -27,6 +27,7 @@ struct Container {
     std::string name;
     grant::Grant grant;
     std::vector<std::filesystem::path> groups;
+    std::string driver = "driver";  // its simulated driver, in the node's directory
 };
 
 /// A node whose agent keeps limits, with a /run that is small, and containers on it whose processes
@@ -64,7 +65,8 @@ protected:
     std::optional<os::Process> agent_;
     std::vector<std::filesystem::path> groups_;  // made, outermost first
     unsigned made_ = 0;
-    unsigned replicas_ = 4;
+    unsigned gpus_ = 1;
+    unsigned replicas_ = 4;                          // of each
     std::string share_ = "memory: 3Gi, weight: 25";  // of each, as in a configuration
 
 private:

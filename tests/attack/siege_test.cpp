@@ -6,6 +6,9 @@
 //                         machine that does nothing else. Without it, all of them together do each
 //                         attack at least once, for a second
 // ALIQUOT_SIEGE_ATTACK    only this one, by all of them
+// ALIQUOT_SIEGE_APART     "gpu": the hostile ones have another GPU, so what is felt is no turns; "driver": the same
+//                         GPU and a simulated driver of their own, so what is felt is not the lock of the simulated
+//                         one, whose holder can be stopped as no holder in a kernel can
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kHostile = 8;
 constexpr double kCap = 15;  // percent
+constexpr char kOtherDriver[] = "other-driver";
 constexpr std::uint64_t kMemory = kGiB;
 constexpr std::uint64_t kMostAgent = 64ULL << 20U;  // the limit that is shipped
 
@@ -109,8 +113,24 @@ double percentile(std::vector<double> values, double part) {
 class Siege : public AttackNode {
 protected:
     Siege() {
-        replicas_ = 12;
+        gpus_ = apart() == "gpu" ? 2 : 1;
         share_ = "memory: 1Gi, compute: 15";
+        replicas_ = 12;
+    }
+    static std::string_view apart() {
+        const char* const given = std::getenv("ALIQUOT_SIEGE_APART");
+        return given == nullptr ? "" : given;
+    }
+    /// On the honest ones' GPU, or not on it; a container that got another one does nothing.
+    Result<Container> admit_at(const std::string& name, bool honest) {
+        for (unsigned attempt = 0;; ++attempt) {
+            auto container = admit(name + (attempt == 0 ? "" : "-" + std::to_string(attempt)));
+            if (container && !honest && apart() == "driver") container->driver = kOtherDriver;
+            if (!container || apart() != "gpu") return container;
+            const std::string gpu = container->grant.environment["NVIDIA_VISIBLE_DEVICES"];
+            if (gpu_.empty()) gpu_ = gpu;
+            if ((gpu == gpu_) == honest) return container;
+        }
     }
     struct Honest {
         std::string name;
@@ -121,7 +141,7 @@ protected:
     void start_honest() {
         for (const char* const kind : {"work", "work", "serve", "serve"}) {
             Honest one{.name = "honest" + std::to_string(honest_.size()), .kind = kind};
-            auto container = admit(one.name);
+            auto container = admit_at(one.name, true);
             ASSERT_TRUE(container) << container.error().message;
             one.container = *std::move(container);
             one.process = run_in(one.container, 65'532, one.name + ".log",
@@ -136,7 +156,7 @@ protected:
     }
     void admit_hostile() {
         for (unsigned i = 0; i < kHostile; ++i) {
-            auto container = admit("hostile" + std::to_string(i));
+            auto container = admit_at("hostile" + std::to_string(i), false);
             ASSERT_TRUE(container) << container.error().message;
             hostile_.push_back(*std::move(container));
         }
@@ -174,9 +194,15 @@ protected:
     std::vector<Honest> honest_;
     std::vector<Container> hostile_;
     std::vector<Span> spans_;
+    std::string gpu_;  // of the honest ones
 };
 
 TEST_F(Siege, OfEightHostileContainersFourHonestOnesNoticeNothing) {
+    if (IsSkipped()) return;
+    if (apart() == "driver") {
+        std::filesystem::copy(directory_.path() / "driver", directory_.path() / kOtherDriver,
+                              std::filesystem::copy_options::recursive);
+    }
     start_agent("{watchdog: report}");
     if (HasFatalFailure() || IsSkipped()) return;
     start_honest();
@@ -197,7 +223,7 @@ TEST_F(Siege, OfEightHostileContainersFourHonestOnesNoticeNothing) {
     const std::size_t rounds = held_to_figures ? attacks.size() : kFewRounds;
     ASSERT_LE(attacks.size(), 3 * (kHostile - 1) + kFewRounds) << "some would not be tried";
     for (std::size_t round = 0; round < rounds; ++round) {
-        rest(each / 2 + 200ms);
+        rest(std::chrono::milliseconds(each) / 2 + 200ms);
         attack(attacks, round, each);
     }
     EXPECT_FALSE(agent_->poll()) << "the agent has ended";

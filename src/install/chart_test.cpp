@@ -216,6 +216,16 @@ std::vector<Pair> pairs() {
     all.push_back({.name = "jobs over HTTP",
                    .values = {.jobs_api = "jobs-tls"},
                    .set = {"jobsApi=jobs-tls"}});
+    all.push_back({.name = "idle jobs",
+                   .values = {.jobs = true,
+                              .jobs_idle_after = "30m",
+                              .jobs_idle_action = "end",
+                              .jobs_idle_grace = "1h",
+                              .jobs_idle_min_run = "0s"},
+                   .set = {"jobs=true,jobsIdle.after=30m,jobsIdle.action=end",
+                           "jobsIdle.grace=1h,jobsIdle.minRun=0s"}});
+    // It needs jobs, and asks nobody without.
+    all.push_back({.name = "idle jobs and no jobs", .values = {}, .set = {"jobsIdle.after=30m"}});
     all.push_back(
         {.name = "costs", .values = {.cost_store = "temporary"}, .set = {"cost.store=temporary"}});
     all.push_back({.name = "costs on a volume",
@@ -289,6 +299,7 @@ TEST(Chart, HelmRefusesWhatTheSchemaDoesNotKnow) {
     for (const char* const word :
          {"nodeselector.a=b", "agent.image=x", "profile=gke", "mig=true", "controller.replicas=0",
           "cost.store=postgresql://me:secret@db/x", "cost.store=/var/lib/x", "taint=gpu",
+          "jobsIdle.after=never", "jobsIdle.action=kill",
           "metrics.serviceMonitor=true,metrics.podMonitor=true"}) {
         EXPECT_GT(helm({word}, {}).first, 0) << word;
     }

@@ -123,6 +123,7 @@ std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
     const bool pinned = values.webhook && values.claims;
     const bool costs = values.webhook && values.cost_store != "off";
     const bool in_database = values.cost_store.starts_with(kDatabase);
+    const bool idle = values.webhook && values.jobs && values.jobs_idle_after != "off";
     return {
         {"namespace", true},
         {"critical_quota", values.critical_quota},
@@ -156,6 +157,8 @@ std::map<std::string, bool, std::less<>> switches_of(const Values& values) {
         {"pools", values.webhook && values.pools},
         {"pools_policy", values.webhook && values.pools && values.own_node_policy},
         {"jobs", values.webhook && values.jobs},
+        {"jobs_idle", idle},
+        {"asks_agents", costs || idle},
         {"jobs_api", values.webhook && !values.jobs_api.empty()},
         {"controller_args", !values.webhook_client_ca.empty() || values.placement || values.pools ||
                                 values.jobs || !values.jobs_api.empty() || costs || pinned},
@@ -205,6 +208,10 @@ std::map<std::string, std::string, std::less<>> words_of(const Values& values) {
         {"cost_secret_name", values.cost_secret},
         {"cost_port", std::to_string(port_of(values.cost_store))},
         {"jobs_api_secret", values.jobs_api},
+        {"jobs_idle_after", values.jobs_idle_after},
+        {"jobs_idle_action", values.jobs_idle_action},
+        {"jobs_idle_grace", values.jobs_idle_grace},
+        {"jobs_idle_min_run", values.jobs_idle_min_run},
         {"webhook_client_ca", values.webhook_client_ca},
         {"placement_extender_ca", values.placement_extender_ca},
         {"webhook_client_names", join(values.webhook_client_names, ",")},
@@ -241,6 +248,11 @@ HelmConditions helm_switches_of_controller() {
          "and .Values.controller.enabled .Values.claims .Values.ownNodePolicy "
          "(semverCompare \">=1.30-0\" .Capabilities.KubeVersion.Version)"},
         {"jobs", "and .Values.controller.enabled .Values.jobs"},
+        {"jobs_idle",
+         "and .Values.controller.enabled .Values.jobs (ne .Values.jobsIdle.after \"off\")"},
+        {"asks_agents",
+         "and .Values.controller.enabled (or (ne .Values.cost.store \"off\") (and .Values.jobs "
+         "(ne .Values.jobsIdle.after \"off\")))"},
         {"jobs_api", "and .Values.controller.enabled .Values.jobsApi"},
         {"controller_metrics",
          "and .Values.controller.enabled (or .Values.placement (ne .Values.cost.store "
@@ -342,6 +354,10 @@ const HelmWords& helm_words() {
                    "regexFind \"[0-9]+$\" (regexFind \"^postgresql://[^/?]*:[0-9]+\" "
                    ".Values.cost.store) | default 5432"},
                   {"jobs_api_secret", ".Values.jobsApi"},
+                  {"jobs_idle_after", ".Values.jobsIdle.after"},
+                  {"jobs_idle_action", ".Values.jobsIdle.action"},
+                  {"jobs_idle_grace", ".Values.jobsIdle.grace"},
+                  {"jobs_idle_min_run", ".Values.jobsIdle.minRun"},
                   {"webhook_client_ca", ".Values.controller.clientCA"},
                   {"placement_extender_ca", ".Values.placementExtenderCA"},
                   {"webhook_client_names", "join \",\" .Values.controller.clientNames"},

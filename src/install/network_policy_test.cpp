@@ -166,6 +166,13 @@ TEST(NetworkPolicies, JobsAreAskedForByWhoeverHasATokenWhereTheyAreServed) {
     EXPECT_FALSE(policies.allow(pod_of("default"), controller(), 8081));
 }
 
+TEST(NetworkPolicies, TheControllerAsksTheAgentsForWhomItLooksAtIdleGpus) {
+    EXPECT_FALSE(Policies({.jobs = true}).allow(controller(), agent(), 9400));
+    EXPECT_TRUE(
+        Policies({.jobs = true, .jobs_idle_after = "30m"}).allow(controller(), agent(), 9400));
+    EXPECT_TRUE(Policies({.cost_store = "temporary"}).allow(controller(), agent(), 9400));
+}
+
 TEST(NetworkPolicies, TheWebhookIsAskedByTheGivenAddressesOnly) {
     const std::string text = to_yaml(render({.api_server_cidrs = {"10.0.0.1/32", "fd00::1/128"}}));
     EXPECT_NE(text.find("- ipBlock:"), std::string::npos);

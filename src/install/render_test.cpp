@@ -265,33 +265,6 @@ TEST(Render, PoolsComeWithTheirDefinitionAndTheRightsToTendThem) {
     EXPECT_TRUE(runs.contains("\"--pools\""));
 }
 
-TEST(Render, JobsOverHttpComeWithAServiceItsCertificateAndTheRightsForThem) {
-    EXPECT_EQ(find(render({}), "Service", "aliquot-jobs"), nullptr);
-    const auto all = render({.jobs_api = "jobs-tls"});
-    const Value service = node_of(*find(all, "Service", "aliquot-jobs"));
-    EXPECT_EQ(text_at(service, "spec.ports.0.targetPort"), "jobs");
-    const std::string runs = to_json(*find(all, "Deployment", "aliquot-controller"));
-    for (const char* const part :
-         {R"("--jobs-listen=:8082")", R"("--jobs-web-config=/etc/aliquot/jobs-api/web.yaml")",
-          R"("secretName": "jobs-tls")", R"("containerPort": 8082)"}) {
-        EXPECT_TRUE(runs.contains(part)) << part << runs;
-    }
-    const Value file = node_of(*find(all, "ConfigMap", "aliquot-jobs-api"));
-    EXPECT_TRUE(at(file, "data")
-                    ->entries.front()
-                    .second.scalar.contains("cert_file: /etc/aliquot/jobs-tls/tls.crt"));
-    const auto may = [](const Values& values, const char* what) {
-        return to_json(*find(render(values), "ClusterRole", "aliquot-controller")).contains(what);
-    };
-    for (const char* const right : {"tokenreviews", "subjectaccessreviews", "pods/log"}) {
-        EXPECT_TRUE(may({.jobs_api = "jobs-tls"}, right)) << right;
-        EXPECT_FALSE(may({.jobs = true}, right)) << right;
-    }
-    EXPECT_FALSE(check({.webhook = false, .jobs_api = "jobs-tls"}));
-    EXPECT_FALSE(check({.jobs_api = "Jobs TLS"}));
-    EXPECT_TRUE(check({.jobs_api = "jobs-tls"}));
-}
-
 TEST(Render, CostsComeWithAPlaceForThemAndTheWayToTheAgents) {
     const auto deployment = [](const Values& values) {
         return to_json(*find(render(values), "Deployment", "aliquot-controller"));

@@ -28,6 +28,7 @@ Values all_options() {
             .claims_preemption = true,
             .pools = true,
             .jobs = true,
+            .jobs_idle_after = "30m",
             .jobs_api = "jobs-tls",
             .cost_store = "temporary"};
 }

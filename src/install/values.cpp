@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/number.h"
+#include "base/time_text.h"
 #include "cost/price.h"
 #include "findings/finding.h"
 #include "k8s/names.h"
@@ -79,6 +81,7 @@ Result<Done> check_needs(const Values& values) {
         Need{values.claims_preemption, values.claims, "--claims-preemption", "--claims as well"},
         Need{values.pools, values.webhook, "--pools", kWebhook},
         Need{values.jobs, values.webhook, "--jobs", kWebhook},
+        Need{values.jobs_idle_after != "off", values.jobs, "--jobs-idle-after", "--jobs as well"},
         Need{!values.jobs_api.empty(), values.webhook, "--jobs-api", kWebhook},
         Need{values.cost_store != "off", values.webhook, "--cost-store", kWebhook},
         Need{values.placement_preemption, values.placement, "--placement-preemption",
@@ -98,8 +101,27 @@ Result<Done> check_needs(const Values& values) {
     return Done{};
 }
 
+/// As aliquot-controller reads them: whole seconds.
+bool is_span(const std::string& text, std::chrono::milliseconds least) {
+    constexpr std::chrono::milliseconds kMost = std::chrono::hours(24 * 3660);
+    const auto span = parse_duration(text);
+    return span && span->count() % 1000 == 0 && *span >= least && *span <= kMost;
+}
+
+Result<Done> check_idle(const Values& values) {
+    using std::chrono::minutes;
+    if (values.jobs_idle_after != "off" && !is_span(values.jobs_idle_after, minutes(1)))
+        return wrong("idle time of jobs", values.jobs_idle_after, "off, or 1m or more, as 30m");
+    for (const std::string* const text : {&values.jobs_idle_grace, &values.jobs_idle_min_run}) {
+        if (!is_span(*text, minutes(0)))
+            return wrong("time of idle jobs", *text, "a duration, as 90s, 10m or 2h");
+    }
+    return check_one_of("action for idle jobs", values.jobs_idle_action, {"tell", "end"});
+}
+
 Result<Done> check_words(const Values& values) {
     if (auto done = check_needs(values); !done) return done;
+    if (auto done = check_idle(values); !done) return done;
     if (!values.jobs_api.empty() && !k8s::is_dns_subdomain(values.jobs_api))
         return wrong("jobs API", values.jobs_api, "the name of a TLS Secret in aliquot-system");
     for (const auto& done :

@@ -75,6 +75,11 @@ struct Values {
     bool claims_preemption = false;  // evict pods of a lower priority; needs claims
     bool pools = false;              // Pools of GPU nodes are tended; needs the webhook
     bool jobs = false;               // GPU jobs beside Kueue; needs the webhook
+    std::string jobs_idle_after =
+        "off";  // Jobs whose GPUs were idle for so long are warned; needs jobs
+    std::string jobs_idle_action = "tell";  // or end: cancelled when still idle after the grace
+    std::string jobs_idle_grace = "10m";
+    std::string jobs_idle_min_run = "10m";  // of each pod, does not count
     std::string jobs_api;  // a TLS Secret: the HTTP API of jobs is served with it; empty: it is not
     std::string cost_store = "off";  // temporary, claim/NAME, postgresql://...; needs the webhook
     std::string cost_secret;  // a Secret with PGUSER, PGPASSWORD, ... for PostgreSQL; empty: none

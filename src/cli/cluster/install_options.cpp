@@ -141,6 +141,20 @@ void add_controller_roles(command_line::Command& command, ValueOptions& words) {
                   "Manage GPU jobs with Kueue: admit what the GPUs have room for, and forecast "
                   "when jobs start")
         ->excludes("--no-webhook");
+    command.add_option("--jobs-idle-after", values.jobs_idle_after,
+                       "Warn Jobs whose GPUs were all idle for this long; with --jobs",
+                       "DURATION (off)");
+    command
+        .add_option("--jobs-idle-action", values.jobs_idle_action,
+                    "What happens to a Job that was warned and is still idle after "
+                    "--jobs-idle-grace: nothing, or it is cancelled",
+                    "ACTION (tell, end)")
+        ->one_of({"tell", "end"});
+    command.add_option("--jobs-idle-grace", values.jobs_idle_grace,
+                       "Time between the warning and the end", "DURATION (10m)");
+    command.add_option("--jobs-idle-min-run", values.jobs_idle_min_run,
+                       "Beginning of each pod that does not count: programs load their data",
+                       "DURATION (10m)");
     command
         .add_option("--jobs-api", values.jobs_api,
                     "Serve the HTTP API of GPU jobs, with the certificate in this TLS Secret of "

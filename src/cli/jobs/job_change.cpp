@@ -39,13 +39,11 @@ constexpr Change kDelete{"delete", "Delete jobs that have ended, with their outp
                          "is deleted"};
 
 void change(Context& context, const ChangeOptions& options, const Change& what) {
-    for (const std::string& id : options.ids) {
-        const auto path = options.client.path_of(id);
-        if (!path) {
-            failed(context, path.error());
-            continue;
-        }
-        const auto answer = options.client.ask(what.method, *path + what.page);
+    const auto paths = options.client.paths_of(options.ids);
+    if (!paths) return failed(context, paths.error());
+    for (std::size_t i = 0; i < paths->size(); ++i) {
+        const std::string& id = options.ids[i];
+        const auto answer = options.client.ask(what.method, (*paths)[i] + what.page);
         if (answer) {
             const auto job = document::parse_json(answer->body);
             const std::string state = job ? document::text_at(*job, {"state"}) : "";

@@ -188,6 +188,22 @@ Result<std::string> JobClient::path_of(const std::string& id) const {
     return "/v1/jobs/" + id;
 }
 
+Result<std::vector<std::string>> JobClient::paths_of(const std::vector<std::string>& ids) const {
+    std::vector<std::string> paths;
+    for (const std::string& id : ids) {
+        auto path = path_of(id);
+        if (!path) return std::move(path).error();
+        paths.push_back(*std::move(path));
+    }
+    return paths;
+}
+
+Result<Done> check_queue(const std::string& word, const std::string& name) {
+    const auto problem = k8s::check_dns_label(name);
+    if (problem.empty()) return Done{};
+    return Error{ErrorCode::kInvalidInput, word + ": '" + one_line(name, 80) + "': " + problem};
+}
+
 void failed(Context& context, const Error& error) {
     fail(context, exit_code_of(error), error.message);
 }

@@ -46,6 +46,9 @@ struct JobClient {
                                       const std::function<bool(std::string_view)>& take) const;
     /// "12", of a cluster a name, as a path: "/v1/jobs/12". errors: kInvalidInput
     [[nodiscard]] Result<std::string> path_of(const std::string& id) const;
+    /// Of all, before any of them is asked for.
+    [[nodiscard]] Result<std::vector<std::string>> paths_of(
+        const std::vector<std::string>& ids) const;
 
 private:
     [[nodiscard]] Result<Answer> ask_cluster(const std::string& method, const std::string& path,
@@ -67,6 +70,9 @@ std::string usual_job_server();
 
 /// The address of --server, --socket: a path is a unix socket; empty: usual_job_server().
 std::string job_server_at(const std::string& named);
+
+/// Whether a queue can have this name. errors: kInvalidInput, beginning with `word`
+Result<Done> check_queue(const std::string& word, const std::string& name);
 
 /// Prints the error and sets the exit code.
 void failed(Context& context, const Error& error);

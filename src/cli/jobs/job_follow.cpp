@@ -109,15 +109,10 @@ void logs(Context& context, const FollowOptions& options) {
 
 /// Nothing: it has not ended in time, or cannot be asked about; the exit code is set.
 void wait_for_one(Context& context, const FollowOptions& options, const std::string& id,
-                  SteadyClock::time_point end) {
-    const auto path = options.client.path_of(id);
-    if (!path) {
-        failed(context, path.error());
-        return;
-    }
+                  const std::string& path, SteadyClock::time_point end) {
     Pause pause;
     for (;;) {
-        const auto job = options.client.get(*path);
+        const auto job = options.client.get(path);
         if (!job) {
             failed(context, job.error());
             return;
@@ -149,8 +144,10 @@ void wait(Context& context, const FollowOptions& options) {
         }
         end = SteadyClock::now() + *span;
     }
-    for (const std::string& id : options.ids) {
-        wait_for_one(context, options, id, end);
+    const auto paths = options.client.paths_of(options.ids);
+    if (!paths) return failed(context, paths.error());
+    for (std::size_t i = 0; i < paths->size(); ++i) {
+        wait_for_one(context, options, options.ids[i], (*paths)[i], end);
         if (context.exit_code == kUsage || context.exit_code == kCouldNotRun) return;
     }
 }

@@ -21,11 +21,13 @@ struct ForecastOptions {
 };
 
 void foretell(Context& context, const ForecastOptions& options) {
-    const auto request = request_of(options.words);
-    if (!request) return failed(context, request.error());
+    const auto described = JobDescription::of(options.words);
+    if (!described) return failed(context, described.error());
+    if (const auto checked = described->check(jobs::Place::kMachine); !checked)
+        return failed(context, checked.error());
     const auto answer = options.client.ask_server(
         "POST", "/v1/cost/forecast",
-        document::to_json_line(to_document(*request, jobs::Secrets::kTell)));
+        document::to_json_line(to_document(described->request, jobs::Secrets::kTell)));
     if (!answer) return failed(context, answer.error());
     const auto value = document::parse_json(answer->body);
     if (!value) return fail(context, kCouldNotRun, "job server: does not answer as one");

@@ -99,11 +99,8 @@ void list(Context& context, const LookOptions& options) {
     std::string path = options.all ? "/v1/jobs?which=all" : "/v1/jobs?which=living";
     if (options.mine) path += "&mine=true";
     if (!options.queue.empty()) {
-        for (const char c : options.queue) {
-            if (is_letter(c) || is_digit(c) || c == '-') continue;
-            return fail(context, kUsage,
-                        "--queue: '" + options.queue + "' is not a name of a queue");
-        }
+        if (const auto named = check_queue("--queue", options.queue); !named)
+            return failed(context, named.error());
         path += "&queue=" + options.queue;
     }
     const auto answer = all_pages(options, path);

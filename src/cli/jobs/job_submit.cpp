@@ -64,19 +64,22 @@ void print_manifest(Context& context, const SubmitOptions& options, const jobs::
 }
 
 void submit(Context& context, const SubmitOptions& options) {
-    auto request = request_of(options.words);
-    if (!request) {
-        failed(context, request.error());
-        return;
-    }
-    if (options.dry_run) return print_manifest(context, options, *request);
-    if (options.client.is_cluster()) {
-        complete_for_cluster(options, *request);
+    auto described = JobDescription::of(options.words);
+    if (!described) return failed(context, described.error());
+    jobs::Request& request = described->request;
+    const bool on_cluster = options.client.is_cluster();
+    // What is wrong is said before anybody is asked.
+    const auto checked = described->check(on_cluster || options.dry_run ? jobs::Place::kCluster
+                                                                        : jobs::Place::kMachine);
+    if (!checked) return failed(context, checked.error());
+    if (options.dry_run) return print_manifest(context, options, request);
+    if (on_cluster) {
+        complete_for_cluster(options, request);
     } else {
-        complete(options, *request);
+        complete(options, request);
     }
     const auto answer = options.client.ask(
-        "POST", "/v1/jobs", document::to_json_line(to_document(*request, jobs::Secrets::kTell)),
+        "POST", "/v1/jobs", document::to_json_line(to_document(request, jobs::Secrets::kTell)),
         options.key);
     if (!answer) {
         failed(context, answer.error());
@@ -93,7 +96,7 @@ void submit(Context& context, const SubmitOptions& options) {
     const JobWords& words = options.words;
     const bool named = words.gpus != 0 || !words.gpu_memory.empty() || words.gpu_compute != 0 ||
                        !words.gpu_type.empty() || !words.file.empty();
-    if (const std::string advice = named ? "" : gpu_advice(*request); !advice.empty())
+    if (const std::string advice = named ? "" : gpu_advice(request); !advice.empty())
         context.err << "aliquot: " << advice << '\n';
     if (const auto sentence = document::text_at(*value, {"forecast", "sentence"});
         !sentence.empty() && answer->status == 201) {

@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/answer.h"
+#include "cli/jobs/job_client.h"
 #include "cli/jobs/job_command.h"
 #include "cli/jobs/job_words.h"
 #include "command_line/command.h"
@@ -18,11 +19,13 @@ struct TemplateOptions {
 };
 
 void print_template(Context& context, const TemplateOptions& options) {
-    const auto request = request_of(options.words);
-    if (!request) return fail(context, exit_code_of(request.error()), request.error().message);
-    const auto job = jobs::job_manifest(*request);
-    if (!job) return fail(context, exit_code_of(job.error()), job.error().message);
-    for (const jobs::Problem& one : jobs::check(*request, jobs::Place::kCluster)) {
+    const auto described = JobDescription::of(options.words);
+    if (!described) return failed(context, described.error());
+    const auto checked = described->check(jobs::Place::kCluster);
+    if (!checked) return failed(context, checked.error());
+    const auto job = jobs::job_manifest(described->request);
+    if (!job) return failed(context, job.error());
+    for (const jobs::Problem& one : jobs::check(described->request, jobs::Place::kCluster)) {
         context.err << "aliquot: " << one.field << ": " << one.message << '\n';
     }
     print_document(context.out, *job, options.format);

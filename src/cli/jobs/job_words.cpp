@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/job_words.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/files/config_command.h"
 #include "command_line/command.h"
+#include "document/json.h"
 #include "jobs/read.h"
 
 namespace aliquot::cli {
@@ -117,15 +120,9 @@ void add_job_words(command_line::Command& command, JobWords& words) {
     command.add_option("COMMAND", words.command, "The program and its arguments, after --", " ");
 }
 
-Result<jobs::Request> request_of(const JobWords& words) {
-    jobs::Request request;
-    if (!words.file.empty()) {
-        const auto input = read_input(words.file, kMostFileMib);
-        if (!input) return input.error();
-        auto read = jobs::read(input->text);
-        if (!read) return std::move(read).error().during(input->name);
-        request = *std::move(read);
-    }
+namespace {
+
+Result<Done> take_words(const JobWords& words, jobs::Request& request) {
     set(request.name, words.name);
     set(request.task_id, words.task);
     set(request.image, words.image);
@@ -149,12 +146,116 @@ Result<jobs::Request> request_of(const JobWords& words) {
         request.after.push_back(word);
     }
     if (auto taken = take_variables(words.env, request); !taken) return std::move(taken).error();
-    if (auto taken = take_times(words, request); !taken) return std::move(taken).error();
+    return take_times(words, request);
+}
+
+/// The option that says a field: "gpu_memory" is --gpu-memory. Empty: there is none.
+std::string option_of(std::string_view field) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOthers{
+        {{"gpu_count", "--gpu"},
+         {"deadline_seconds", "--time"},
+         {"cpu_after_seconds", "--cpu-after"},
+         {"idle_after_seconds", "--idle-after"},
+         {"command", "COMMAND"},
+         {"any_gpu_count", "--any-gpu-count"}}};
+    for (const auto& [name, option] : kOthers)
+        if (name == field) return std::string(option);
+    std::string option("--");
+    for (const char c : field) option += c == '_' ? '-' : c;
+    return option;
+}
+
+/// Where a field as "env.PATH" or "after[1]" stands in the file.
+document::Mark mark_of(const document::Value& file, std::string_view field) {
+    document::Mark mark = file.mark;
+    const document::Value* node = &file;
+    while (node != nullptr && !field.empty()) {
+        const document::Value* next = nullptr;
+        if (field.front() == '[') {
+            const auto index = parse_number<std::size_t>(field.substr(1, field.find(']') - 1));
+            if (index && *index < node->items.size()) next = &node->items[*index];
+            field.remove_prefix(std::min(field.size(), field.find(']') + 1));
+        } else {
+            const bool is_env = node != &file;  // whose names may have dots
+            const std::string_view name =
+                is_env ? field : field.substr(0, field.find_first_of(".["));
+            for (const auto& entry : node->entries) {
+                if (entry.first.scalar != name) continue;
+                next = &entry.second;
+                mark = entry.first.mark;
+            }
+            field.remove_prefix(name.size());
+            if (field.starts_with('.')) field.remove_prefix(1);
+        }
+        if (next != nullptr && next->mark.line != 0) mark = next->mark;
+        node = next;
+    }
+    return mark;
+}
+
+std::string place_in(const std::string& file, document::Mark mark) {
+    std::string place = file;
+    for (const unsigned number : {mark.line, mark.column})
+        if (number != 0) place += ":" + std::to_string(number);
+    return place;
+}
+
+}  // namespace
+
+Result<JobDescription> JobDescription::of(const JobWords& words) {
+    JobDescription made;
+    if (!words.file.empty()) {
+        const auto input = read_input(words.file, kMostFileMib);
+        if (!input) return input.error();
+        made.file_name_ = input->name;
+        auto file = document::parse_object(input->text);
+        if (!file) return std::move(file).error().during(input->name);
+        made.file_ = *std::move(file);
+        auto read = jobs::read(made.file_);
+        if (!read) return made.read_error(read.error());
+        made.request = *std::move(read);
+    }
+    jobs::Request by_options;
+    if (auto taken = take_words(words, by_options); !taken) return std::move(taken).error();
+    made.options_ = jobs::to_document(by_options, jobs::Secrets::kTell);
+    if (auto taken = take_words(words, made.request); !taken) return std::move(taken).error();
+    jobs::Request& request = made.request;
     if (request.name.empty() && request.task_id.empty() && !request.command.empty()) {
         request.task_id = std::filesystem::path(request.command.front()).filename().native();
         if (request.task_id.empty()) request.task_id = "job";
     }
-    return request;
+    return made;
+}
+
+/// Its message begins with the field.
+Error JobDescription::read_error(const Error& error) const {
+    const std::string field = error.message.substr(0, error.message.find(": "));
+    const bool is_unknown = error.message.substr(field.size()).starts_with(": no field");
+    for (const auto& entry : file_.entries) {
+        if (is_unknown && entry.first.scalar == field)
+            return {error.code, place_in(file_name_, entry.first.mark) + ": " + error.message};
+    }
+    return {error.code, place_in(file_name_, mark_of(file_, field)) + ": " + error.message};
+}
+
+/// "--gpu-memory" or "job.yaml:3:13: gpu_memory".
+std::string JobDescription::source_of(const std::string& field) const {
+    const std::string name = field.substr(0, field.find_first_of(".["));
+    if (file_name_.empty() || options_.find(name) != nullptr) return option_of(name);
+    return place_in(file_name_,
+                    file_.find(name) == nullptr ? document::Mark{} : mark_of(file_, field)) +
+           ": " + field;
+}
+
+Result<Done> JobDescription::check(jobs::Place place) const {
+    auto problems = jobs::check(request, place);
+    // Without a command nothing can be named after it.
+    if (request.command.empty() && file_name_.empty())
+        std::erase_if(problems, [](const auto& one) { return one.field == "task_id"; });
+    for (jobs::Problem& one : problems) one.field = source_of(one.field);
+    std::string sentence = jobs::sentence_of(problems);
+    if (sentence.empty()) return Done{};
+    return Error{ErrorCode::kInvalidInput, std::move(sentence)};
 }
 
 int exit_code_of(const Error& error) {

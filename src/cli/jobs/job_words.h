@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "document/value.h"
+#include "jobs/check.h"
 #include "jobs/request.h"
 
 namespace aliquot::command_line {
@@ -46,10 +48,27 @@ struct JobWords {
 /// words   outlives the parsing
 void add_job_words(command_line::Command& command, JobWords& words);
 
-/// The file's request, with what the command line says in its place. `--env NAME` alone takes the value of this
-/// process's environment.
-/// errors   kInvalidInput: a word that is wrong; of reading the file
-Result<jobs::Request> request_of(const JobWords& words);
+/// A job as it is described: the file's, with what the command line says in its place. Keeps which of the two says what,
+/// for errors.
+class JobDescription {
+public:
+    /// `--env NAME` alone takes the value of this process's environment.
+    /// errors   kInvalidInput: a word that is wrong; of reading the file
+    static Result<JobDescription> of(const JobWords& words);
+
+    /// errors   kInvalidInput: all that is wrong with it, by option or by FILE:LINE:COLUMN
+    [[nodiscard]] Result<Done> check(jobs::Place place) const;
+
+    jobs::Request request;
+
+private:
+    [[nodiscard]] std::string source_of(const std::string& field) const;
+    [[nodiscard]] Error read_error(const Error& error) const;
+
+    document::Value options_;  // the fields that options say
+    document::Value file_;     // null: there is none
+    std::string file_name_;
+};
 
 /// Of a failure: kUsage for words that are wrong, else kCouldNotRun.
 int exit_code_of(const Error& error);

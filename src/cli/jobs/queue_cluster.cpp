@@ -96,6 +96,8 @@ void list_queues(Context& context, const QueueOptions& options) {
 }
 
 void show_queue(Context& context, const QueueOptions& options) {
+    if (const auto named = check_queue("QUEUE", options.name); !named)
+        return failed(context, named.error());
     const auto answer = options.client.get("/v1/queues");
     if (!answer) return failed(context, answer.error());
     for (const Value& queue : document::items_at(*answer, {"queues"})) {
@@ -106,6 +108,8 @@ void show_queue(Context& context, const QueueOptions& options) {
 }
 
 void pending(Context& context, const QueueOptions& options) {
+    if (const auto named = check_queue("QUEUE", options.name); !options.name.empty() && !named)
+        return failed(context, named.error());
     const std::string queue = options.name.empty() ? "" : "?queue=" + options.name;
     const auto answer = options.client.get("/v1/pending" + queue);
     if (!answer) return failed(context, answer.error());

@@ -61,16 +61,14 @@ const std::vector<double>* Calibration::sorted(const Group& group) const {
     return &group.sorted;
 }
 
-Calibration::Bounds Calibration::bounds(std::int64_t milli, Time foreseen) const {
+Time Calibration::late(std::int64_t milli, Time foreseen) const {
     const std::size_t size = size_of(milli);
     const std::vector<double>* ratios = sorted(groups_[size][length_of(foreseen)]);
     if (ratios == nullptr) ratios = sorted(by_size_[size]);
     if (ratios == nullptr) ratios = sorted(all_);
     const double late = std::exp(stretch_[size]);
-    if (ratios == nullptr) return {foreseen, scaled(foreseen, kFirstSpread * late)};
-    const std::size_t count = ratios->size();
-    return {scaled(foreseen, (*ratios)[(count - 1) / 2]),
-            scaled(foreseen, (*ratios)[(count - 1) * 9 / 10] * late)};
+    if (ratios == nullptr) return scaled(foreseen, kFirstSpread * late);
+    return scaled(foreseen, (*ratios)[(ratios->size() - 1) * 9 / 10] * late);
 }
 
 }  // namespace aliquot::queue

@@ -20,6 +20,12 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31U);
 }
 
+/// Of one job in one draw, 0..1.
+double place_of(JobId id, std::uint64_t draw) {
+    constexpr double kSteps = 9007199254740992.0;  // 2^53
+    return static_cast<double>(mixed(id * 0x9E3779B97F4A7C15ULL + draw) >> 11U) / kSteps;
+}
+
 }  // namespace
 
 std::vector<Slot> State::order() {
@@ -30,19 +36,22 @@ std::vector<Slot> State::order() {
     return slots;
 }
 
-/// What is left of a run: as is known, else one of the runs that such jobs took; of a single draw their mean.
-Time State::drawn_rest(const Record& record, std::uint64_t draw, bool single) const {
+Time State::rest_of(const Record& record, Survival& survival, std::optional<double> place) const {
+    if (record.leaving) return 1;
     const Time elapsed = record.done + (record.runs ? std::max<Time>(0, now - record.since) : 0);
     const Estimate said = estimate(record, elapsed);
-    if (record.leaving) return 1;
-    if (single || record.expected > 0 || !options.learn)
-        return std::max<Time>(1, (record.expected > 0 ? said.p50 : said.mean) - elapsed);
-    const std::vector<Time>& known = run_times.known(record.key, elapsed);
-    const auto first = std::upper_bound(known.begin(), known.end(), elapsed);
-    if (first == known.end()) return std::max<Time>(1, said.p50 - elapsed);
-    const auto count = static_cast<std::uint64_t>(known.end() - first);
-    const std::uint64_t at = mixed(record.id * 0x9E3779B97F4A7C15ULL + draw) % count;
-    return std::max<Time>(1, first[static_cast<std::ptrdiff_t>(at)] - elapsed);
+    const Time said_by_owner = declared(record);
+    std::optional<Time> whole;
+    if (options.learn && said_by_owner > 0) {
+        whole = place ? run_times.of_declared_at(record.key, said_by_owner, elapsed, *place)
+                      : run_times.of_declared(record.key, said_by_owner, elapsed).mean;
+        if (*whole == 0) whole.reset();
+    } else if (options.learn) {
+        whole =
+            place ? survival.at(record.key, elapsed, *place) : survival.mean(record.key, elapsed);
+        if (whole && record.limit > elapsed) whole = std::min(*whole, record.limit);
+    }
+    return std::max<Time>(1, whole.value_or(said.p50) - elapsed);
 }
 
 std::vector<Eta> State::forecast() {
@@ -58,20 +67,29 @@ std::vector<Eta> State::forecast() {
     const bool backfills = options.policy != Policy::kFifo;
     std::vector<Stint> waiting(slots.size());
     std::vector<std::vector<Time>> starts;
+    Survival survival(run_times);
+    for (const auto& [ends, slot] : running)
+        survival.add_running(records[slot].key,
+                             records[slot].done + std::max<Time>(0, now - records[slot].since));
     const auto stint_of = [this](const Record& record) {
         return Stint{.milli = room.ask(record.ask).milli,
                      .queue = quotas.is_limited(record.queue) ? record.queue : Stint::kNoQuota};
     };
     for (std::size_t draw = 0; draw < draws; ++draw) {
+        // A single draw is of means.
+        const auto rest = [&](const Record& record) {
+            return rest_of(record, survival,
+                           draws == 1 ? std::nullopt : std::optional(place_of(record.id, draw)));
+        };
         Timeline timeline(quotas, room.engine().free_milli(), now, options.window, backfills);
         for (const auto& [ends, slot] : running) {
             Stint stint = stint_of(records[slot]);
-            stint.lasts = drawn_rest(records[slot], draw, draws == 1);
+            stint.lasts = rest(records[slot]);
             timeline.add_running(stint);
         }
         for (std::size_t i = 0; i < slots.size(); ++i) {
             waiting[i] = stint_of(records[slots[i]]);
-            waiting[i].lasts = drawn_rest(records[slots[i]], draw, draws == 1);
+            waiting[i].lasts = rest(records[slots[i]]);
         }
         starts.push_back(timeline.play(waiting));
     }
@@ -87,9 +105,8 @@ std::vector<Eta> State::forecast() {
         record.eta = etas[i];
         if (middle == kNever) continue;
         const Time wait = middle - now;
-        const Calibration::Bounds bounds = calibration.bounds(waiting[i].milli, wait);
-        etas[i].p50 = now + bounds.p50;
-        etas[i].p90 = now + std::max(bounds.p50, bounds.p90);
+        etas[i].p50 = middle;
+        etas[i].p90 = now + std::max(wait, calibration.late(waiting[i].milli, wait));
         record.eta = etas[i];
         if (record.foreseen >= 0) continue;
         record.foreseen = wait;

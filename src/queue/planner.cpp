@@ -65,6 +65,7 @@ Result<Slot> State::enter(const Job& job, Time at) {
                          ? known->second
                          : user_accounts.emplace(text, usage.add_account()).first->second;
     record.key = run_times.key_of(job);
+    think_of(record);
     Slot slot = static_cast<Slot>(records.size());
     if (unused.empty()) {
         records.push_back(std::move(record));
@@ -255,8 +256,7 @@ Result<Done> Planner::ended(JobId id, Time now, Outcome outcome) {
     const Slot slot = found->second;
     const Record& record = state_->records[slot];
     if (record.runs) {
-        if (outcome == Outcome::kCompleted && state_->options.learn)
-            state_->run_times.learn(record.key, record.done + state_->now - record.since);
+        if (outcome == Outcome::kCompleted) state_->learn_from(record);
         state_->stop_running(slot);
     } else {
         state_->stop_waiting(slot);

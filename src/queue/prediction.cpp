@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "queue/state.h"
 
@@ -11,13 +12,44 @@ Time doubled(Time elapsed) { return std::max<Time>(1'000, 2 * elapsed); }
 
 }  // namespace
 
+Time State::declared(const Record& record) const {
+    constexpr unsigned kFewestCompared = 20;
+    if (record.expected > 0) return record.expected;
+    return compared >= kFewestCompared && limit_off < history_off ? record.limit : 0;
+}
+
+void State::think_of(Record& record) const {
+    if (!options.learn || record.limit == 0 || record.expected > 0) return;
+    record.by_history = run_times.at_start(record.key).p50;
+    record.by_limit = run_times.of_declared(record.key, record.limit, 0).p50;
+}
+
+/// It has run to its end.
+void State::learn_from(const Record& record) {
+    constexpr double kFaded = 0.98;
+    if (!options.learn) return;
+    const Time ran = record.done + now - record.since;
+    run_times.learn(record.key, ran, record.expected > 0 ? record.expected : record.limit);
+    if (record.by_history == 0 || record.by_limit == 0) return;
+    const auto miss = [&](Time thought) {
+        return std::abs(std::log(static_cast<double>(std::max<Time>(1'000, ran)) /
+                                 static_cast<double>(std::max<Time>(1'000, thought))));
+    };
+    history_off = history_off * kFaded + miss(record.by_history);
+    limit_off = limit_off * kFaded + miss(record.by_limit);
+    ++compared;
+}
+
 Estimate State::estimate(const Record& record, Time elapsed) const {
     Estimate said;
     if (record.expected > 0) {
         const Time whole = record.expected > elapsed ? record.expected : doubled(elapsed);
         said = {whole, whole, whole};
     } else {
-        if (options.learn)
+        const Time limit = declared(record);
+        if (options.learn && limit > 0)
+            said = run_times.of_declared(record.key, limit, elapsed);
+        else if (options.learn)
             said = elapsed == 0 ? run_times.at_start(record.key)
                                 : run_times.estimate(record.key, elapsed);
         const Time most = record.limit > 0 ? record.limit : quotas.queue(record.queue).limit;

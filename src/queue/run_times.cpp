@@ -2,6 +2,7 @@
 #include "queue/run_times.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace aliquot::queue {
 namespace {
@@ -11,6 +12,32 @@ constexpr char kBetween = '\x1f';
 std::size_t longer_than(const std::vector<Time>& sorted, Time elapsed) {
     return static_cast<std::size_t>(sorted.end() -
                                     std::upper_bound(sorted.begin(), sorted.end(), elapsed));
+}
+
+/// Of those above `above`.
+Estimate estimate_of(const std::vector<Time>& sorted, Time above) {
+    const std::size_t count = longer_than(sorted, above);
+    if (count == 0) return {};
+    const std::size_t first = sorted.size() - count;
+    std::int64_t sum = 0;
+    for (std::size_t i = first; i < sorted.size(); ++i) sum += sorted[i] / static_cast<Time>(count);
+    return {.p50 = sorted[first + (count - 1) / 2],
+            .p90 = sorted[first + (count - 1) * 9 / 10],
+            .mean = std::max(sum, above + 1)};
+}
+
+constexpr double kPartsOfOne = 1e6;
+
+Time part_of(Time ran, Time declared) {
+    constexpr double kMostPart = 1e9;  // a thousand times what was said
+    return static_cast<Time>(std::min(kMostPart, std::ceil(static_cast<double>(ran) * kPartsOfOne /
+                                                           static_cast<double>(declared))));
+}
+
+Time whole_of(Time part, Time declared) {
+    return static_cast<Time>(
+        std::min(static_cast<double>(kLatest),
+                 static_cast<double>(part) / kPartsOfOne * static_cast<double>(declared)));
 }
 
 void append_without_digits(std::string& text, std::string_view name) {
@@ -48,34 +75,64 @@ RunTimes::Key RunTimes::key_of(const Job& job) {
     return mine;
 }
 
-void RunTimes::learn(Key key, Time ran) {
+void RunTimes::Samples::add(Time one) {
+    if (order.size() == kKept) {
+        Time& last = order[oldest];
+        sorted.erase(std::lower_bound(sorted.begin(), sorted.end(), last));
+        last = one;
+        oldest = (oldest + 1) % kKept;
+    } else {
+        order.push_back(one);
+    }
+    sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), one), one);
+}
+
+std::array<RunTimes::Key, 4> RunTimes::groups_of(Key key) const {
+    const auto& wider = groups_[key].wider;
+    return {key, wider[0], wider[1], wider[2]};
+}
+
+void RunTimes::learn(Key key, Time ran, Time declared) {
     ++version_;
-    std::array<Key, 4> all{key, groups_[key].wider[0], groups_[key].wider[1],
-                           groups_[key].wider[2]};
+    std::array<Key, 4> all = groups_of(key);
     std::sort(all.begin(), all.end());
     const auto last = std::unique(all.begin(), all.end());
     for (auto at = all.begin(); at != last; ++at) {
-        Group& group = groups_[*at];
-        if (group.order.size() == kKept) {
-            Time& oldest = group.order[group.oldest];
-            group.sorted.erase(std::lower_bound(group.sorted.begin(), group.sorted.end(), oldest));
-            oldest = ran;
-            group.oldest = (group.oldest + 1) % kKept;
-        } else {
-            group.order.push_back(ran);
-        }
-        group.sorted.insert(std::upper_bound(group.sorted.begin(), group.sorted.end(), ran), ran);
+        groups_[*at].runs.add(ran);
+        if (declared > 0) groups_[*at].parts.add(part_of(ran, declared));
     }
 }
 
-const std::vector<Time>& RunTimes::known(Key key, Time elapsed) const {
-    const Group* group = &groups_[key];
-    if (longer_than(group->sorted, elapsed) >= kFewest) return group->sorted;
-    for (const Key wider : groups_[key].wider) {
-        group = &groups_[wider];
-        if (longer_than(group->sorted, elapsed) >= kFewest) break;
+RunTimes::Key RunTimes::speaker(Key key, Time above, Samples Group::*which) const {
+    Key said = key;
+    for (const Key one : groups_of(key)) {
+        said = one;
+        if (longer_than((groups_[one].*which).sorted, above) >= kFewest) break;
     }
-    return group->sorted;
+    return said;
+}
+
+RunTimes::Key RunTimes::speaker(Key key, Time elapsed) const {
+    return speaker(key, elapsed, &Group::runs);
+}
+
+Estimate RunTimes::of_declared(Key key, Time declared, Time elapsed) const {
+    const Time above = elapsed == 0 ? -1 : part_of(elapsed, declared);
+    const Estimate parts =
+        estimate_of(groups_[speaker(key, above, &Group::parts)].parts.sorted, above);
+    if (parts.p50 == 0) return {};
+    const auto whole = [&](Time part) { return std::max(elapsed + 1, whole_of(part, declared)); };
+    return {.p50 = whole(parts.p50), .p90 = whole(parts.p90), .mean = whole(parts.mean)};
+}
+
+Time RunTimes::of_declared_at(Key key, Time declared, Time elapsed, double place) const {
+    const Time above = elapsed == 0 ? -1 : part_of(elapsed, declared);
+    const auto& parts = groups_[speaker(key, above, &Group::parts)].parts.sorted;
+    const std::size_t count = longer_than(parts, above);
+    if (count == 0) return 0;
+    const auto at = static_cast<std::size_t>(place * static_cast<double>(count));
+    return std::max(elapsed + 1,
+                    whole_of(parts[parts.size() - count + std::min(at, count - 1)], declared));
 }
 
 const Estimate& RunTimes::at_start(Key key) const {
@@ -88,15 +145,7 @@ const Estimate& RunTimes::at_start(Key key) const {
 }
 
 Estimate RunTimes::estimate(Key key, Time elapsed) const {
-    const std::vector<Time>& sorted = known(key, elapsed);
-    const std::size_t count = longer_than(sorted, elapsed);
-    if (count == 0) return {};
-    const std::size_t first = sorted.size() - count;
-    std::int64_t sum = 0;
-    for (std::size_t i = first; i < sorted.size(); ++i) sum += sorted[i] / static_cast<Time>(count);
-    return {.p50 = sorted[first + (count - 1) / 2],
-            .p90 = sorted[first + (count - 1) * 9 / 10],
-            .mean = std::max(sum, elapsed + 1)};
+    return estimate_of(groups_[speaker(key, elapsed)].runs.sorted, elapsed);
 }
 
 }  // namespace aliquot::queue

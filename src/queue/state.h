@@ -14,6 +14,7 @@
 #include "queue/quotas.h"
 #include "queue/room.h"
 #include "queue/run_times.h"
+#include "queue/survival.h"
 #include "queue/usage.h"
 
 namespace aliquot::queue {
@@ -33,6 +34,8 @@ struct Record {
     QueueId queue = 0;
     std::uint32_t account = 0;  // of its user in its queue
     RunTimes::Key key = 0;
+    Time by_history = 0;  // its run, as was thought at its submission; 0: nothing was known
+    Time by_limit = 0;
     LineId line = 0;
     std::int32_t priority = 0;
     bool preemptible = true;
@@ -108,6 +111,10 @@ struct State {
     [[nodiscard]] Estimate estimate(const Record& record, Time elapsed) const;
     [[nodiscard]] Time predicted(const Record& record) const;  // whole run, before it starts
     [[nodiscard]] Time ends_of(const Record& record, Time now) const;
+    /// How long its owner says that it runs, by its limit too where limits have told more than history; 0: nothing.
+    [[nodiscard]] Time declared(const Record& record) const;
+    void think_of(Record& record) const;
+    void learn_from(const Record& record);
     void extend_overruns();
     void expect_end(Slot slot, Time ends);
 
@@ -136,7 +143,9 @@ struct State {
 
     // forecast.cpp: when
     std::vector<Slot> order();
-    [[nodiscard]] Time drawn_rest(const Record& record, std::uint64_t draw, bool single) const;
+    /// place   0..1, among the runs that are possible; nullopt: their mean
+    [[nodiscard]] Time rest_of(const Record& record, Survival& survival,
+                               std::optional<double> place) const;
     std::vector<Eta> forecast();
 
     // explain.cpp: why not yet
@@ -158,6 +167,9 @@ struct State {
     Room room;
     Quotas quotas;
     RunTimes run_times;
+    double history_off = 0;  // by how much they missed, as a logarithm, of late
+    double limit_off = 0;
+    unsigned compared = 0;
     Usage usage;
     std::vector<std::uint32_t> queue_accounts;  // by QueueId
     std::unordered_map<std::string, std::uint32_t> user_accounts;

@@ -42,24 +42,47 @@ SizeFigures size_figures(const Played& played, Size size) {
             .slowdown_mean = mean(slowdowns)};
 }
 
+const Told& latest_told(const JobRun& job, double waited) {
+    const auto until =
+        job.submit + static_cast<Time>(waited * static_cast<double>(job.start - job.submit));
+    const auto after = std::upper_bound(job.told.begin() + 1, job.told.end(), until,
+                                        [](Time at, const Told& told) { return at < told.at; });
+    return *std::prev(after);
+}
+
 ForecastFigures forecast_figures(const Played& played) {
     ForecastFigures made;
-    std::vector<double> errors;
-    std::size_t within = 0;
+    std::vector<const JobRun*> jobs;
+    std::size_t at_once = 0;
     for (const JobRun& job : played.jobs) {
-        if (job.foreseen_p50 < 0 || job.start < 0) continue;
+        if (job.start == job.submit) ++at_once;
+        if (job.told.empty() || job.start < 0) continue;
         ++made.asked;
-        const Time real = job.start - job.submit;
-        if (real <= 0) continue;
-        errors.push_back(static_cast<double>(std::abs(job.foreseen_p50 - real)) /
-                         static_cast<double>(real));
-        within += real <= job.foreseen_p90 ? 1 : 0;
+        if (job.start > job.submit) jobs.push_back(&job);
     }
-    std::sort(errors.begin(), errors.end());
-    made.waited = errors.size();
-    made.error_median = quantile(errors, 0.5);
-    if (!errors.empty())
-        made.within_p90 = static_cast<double>(within) / static_cast<double>(errors.size());
+    made.waited = jobs.size();
+    std::vector<double> errors;
+    constexpr std::array kWaited{0.0, 0.25, 0.5, 0.75};
+    for (std::size_t i = 0; i < kWaited.size(); ++i) {
+        errors.clear();
+        std::size_t within = 0;
+        for (const JobRun* const job : jobs) {
+            const Told& told = latest_told(*job, kWaited[i]);
+            errors.push_back(static_cast<double>(std::abs(told.p50 - job->start)) /
+                             static_cast<double>(job->start - job->submit));
+            within += job->start <= told.p90 ? 1 : 0;
+        }
+        std::sort(errors.begin(), errors.end());
+        made.told[i] = {.waited = kWaited[i], .error_median = quantile(errors, 0.5)};
+        if (!errors.empty())
+            made.told[i].within_p90 =
+                static_cast<double>(within) / static_cast<double>(errors.size());
+        if (i > 0) continue;
+        // Of as many of those that began at once as were asked of the others.
+        const std::size_t others = played.jobs.size() > at_once ? played.jobs.size() - at_once : 1;
+        errors.insert(errors.begin(), at_once * made.waited / others, 0.0);
+        made.error_median_with_others = quantile(errors, 0.5);
+    }
     return made;
 }
 

@@ -27,12 +27,19 @@ struct SizeFigures {
     double slowdown_mean = 0;    // max(1, completion / max(run, 10 min))
 };
 
-/// Forecasts at submission of jobs that then waited.
+/// The latest forecast that jobs had when `waited` of their wait was over.
+struct ToldFigures {
+    double waited = 0;        // 0: at submission
+    double error_median = 0;  // |foretold start - real start| / whole wait
+    double within_p90 = 0;    // part that began by its p90
+};
+
+/// Forecasts of jobs that then waited.
 struct ForecastFigures {
     std::size_t asked = 0;
-    std::size_t waited = 0;   // of them; the figures are of these
-    double error_median = 0;  // |foretold p50 - real wait| / real wait
-    double within_p90 = 0;    // part that began by its p90
+    std::size_t waited = 0;               // of them; the figures are of these
+    std::array<ToldFigures, 4> told;      // at submission, after a quarter, half, three quarters
+    double error_median_with_others = 0;  // at submission, jobs that began at once counted as right
 };
 
 struct Figures {

@@ -13,6 +13,9 @@ namespace {
 using queue::JobId;
 using queue::Policy;
 
+constexpr Time kSoonestAgain = 300'000;  // between two forecasts that are compared
+constexpr std::size_t kFewestDue = 5;  // one of so many that wait has to be due
+
 struct End {
     Time at = 0;
     std::size_t job = 0;
@@ -52,15 +55,19 @@ private:
     static queue::Options options(const Setup& setup) {
         queue::Options chosen = setup.options;
         const bool oracle = chosen.policy == Policy::kSjf || chosen.policy == Policy::kSrtf;
-        chosen.learn = setup.estimates == Estimates::kHistory ||
-                       (setup.estimates == Estimates::kPolicy && !oracle);
+        chosen.learn = setup.estimates != Estimates::kExact &&
+                       (setup.estimates != Estimates::kPolicy || !oracle);
         return chosen;
     }
-    [[nodiscard]] Time expected(std::size_t job) const;
+    [[nodiscard]] Time told_by_owner(std::size_t job) const;
+    [[nodiscard]] Time expected(std::size_t job) const {
+        return setup_.estimates == Estimates::kLimits ? 0 : told_by_owner(job);
+    }
     Result<Done> submit(std::size_t job);
     Result<Done> end_all();
     Result<Done> decide();
-    void foretell(const std::vector<std::size_t>& fresh);
+    void foretell();
+    [[nodiscard]] bool is_told_anew(std::size_t job) const;
 
     const Trace& trace_;
     const Setup& setup_;
@@ -69,8 +76,10 @@ private:
     std::vector<Time> left_;   // of each job's run
     std::vector<Time> since_;  // its latest start
     std::vector<unsigned> starts_;
+    std::vector<std::size_t> watched_;  // jobs that wait and whose forecasts are compared
     std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
     Time now_ = 0;
+    std::size_t every_ = 1;  // of how many jobs one is watched
     Time next_plan_ = queue::kNever;
 };
 
@@ -102,18 +111,21 @@ Result<Done> Play::prepare() {
                                 .milli = static_cast<std::int64_t>(job.gpus) * job.milli});
         left_.push_back(job.duration);
     }
+    if (setup_.forecasts > 0)
+        every_ = std::max<std::size_t>(1, trace_.jobs.size() / setup_.forecasts);
     since_.resize(trace_.jobs.size());
     starts_.resize(trace_.jobs.size());
     played_.capacity_milli = planner_.devices().capacity_milli();
     return Done{};
 }
 
-Time Play::expected(std::size_t job) const {
+Time Play::told_by_owner(std::size_t job) const {
     const Time exact = trace_.jobs[job].duration;
     switch (setup_.estimates) {
         case Estimates::kExact:
             return exact;
-        case Estimates::kPadded: {
+        case Estimates::kPadded:
+        case Estimates::kLimits: {
             const double part =
                 static_cast<double>(mixed(setup_.seed * 0x9E3779B97F4A7C15ULL + job) >> 11U) /
                 9007199254740992.0;
@@ -140,6 +152,7 @@ Result<Done> Play::submit(std::size_t job) {
                       .priority = from.priority,
                       .submitted = from.submit,
                       .expected = expected(job)};
+    if (setup_.estimates == Estimates::kLimits) wanted.limit = told_by_owner(job);
     shape(wanted, from, setup_.per_node);
     if (wanted.gang > placement::kMostGang || !planner_.could_ever_start(wanted)) {
         ++played_.too_large;
@@ -188,25 +201,31 @@ Result<Done> Play::decide() {
     return Error{ErrorCode::kInternal, "the planner preempts without end"};
 }
 
-void Play::foretell(const std::vector<std::size_t>& fresh) {
-    if (setup_.forecasts == 0) return;
-    const std::size_t every = std::max<std::size_t>(1, trace_.jobs.size() / setup_.forecasts);
-    if (std::none_of(fresh.begin(), fresh.end(), [&](std::size_t job) {
-            return job % every == 0 && planner_.where(job + 1).empty();
-        }))
-        return;
+bool Play::is_told_anew(std::size_t job) const {
+    const JobRun& run = played_.jobs[job];
+    if (run.told.empty()) return true;
+    const Time waited = run.told.back().at - run.submit;
+    return now_ - run.submit >= std::max(waited + waited / 4, waited + kSoonestAgain);
+}
+
+void Play::foretell() {
+    std::erase_if(watched_, [&](std::size_t job) { return played_.jobs[job].start >= 0; });
+    const auto due = std::count_if(watched_.begin(), watched_.end(),
+                                   [&](std::size_t job) { return is_told_anew(job); });
+    const bool fresh = std::any_of(watched_.begin(), watched_.end(),
+                                   [&](std::size_t job) { return played_.jobs[job].told.empty(); });
+    // A forecast costs as much as the queue is long.
+    if (!fresh && static_cast<std::size_t>(due) * kFewestDue <= watched_.size()) return;
     for (const queue::Eta& eta : planner_.forecast(now_)) {
         const std::size_t job = eta.id - 1;
-        if (job % every != 0 || played_.jobs[job].submit != now_ || eta.p50 == queue::kNever)
-            continue;
-        played_.jobs[job].foreseen_p50 = eta.p50 - now_;
-        played_.jobs[job].foreseen_p90 = eta.p90 - now_;
+        JobRun& run = played_.jobs[job];
+        if (eta.p50 == queue::kNever || job % every_ != 0 || !is_told_anew(job)) continue;
+        run.told.push_back({now_, eta.p50, eta.p90});
     }
 }
 
 Result<Played> Play::run() {
     std::size_t next = 0;
-    std::vector<std::size_t> fresh;
     while (next < trace_.jobs.size() || planner_.running() > 0 || planner_.waiting() > 0) {
         Time at = next < trace_.jobs.size() ? trace_.jobs[next].submit : queue::kNever;
         if (!ends_.empty()) at = std::min(at, ends_.top().at);
@@ -215,14 +234,13 @@ Result<Played> Play::run() {
         if (planner_.running() > 0 || planner_.waiting() > 0) played_.busy += at - now_;
         now_ = at;
         auto done = end_all();
-        fresh.clear();
         for (; done.ok() && next < trace_.jobs.size() && trace_.jobs[next].submit <= now_; ++next) {
             done = submit(next);
-            fresh.push_back(next);
+            if (setup_.forecasts > 0 && next % every_ == 0) watched_.push_back(next);
         }
         if (done.ok()) done = decide();
         if (!done) return std::move(done).error();
-        foretell(fresh);
+        if (!watched_.empty()) foretell();
     }
     for (const JobRun& job : played_.jobs) played_.makespan = std::max(played_.makespan, job.end);
     return std::move(played_);

@@ -16,7 +16,8 @@ enum class Estimates : std::uint8_t {
     kPolicy,   // exact for sjf and srtf, which are defined so; from history for the others
     kExact,    // each job's own run time
     kHistory,  // what ended before
-    kPadded,   // the run time times a factor from 1 to `padding`, as people ask for time limits
+    kPadded,   // their owners say the run time times a factor from 1 to `padding`
+    kLimits,   // the same as time limits, as people give --time, beside what ended before
 };
 
 struct Setup {
@@ -28,7 +29,14 @@ struct Setup {
     double padding = 5;
     std::uint64_t seed = 1;
     std::size_t forecasts =
-        2'000;  // jobs whose forecast at submission is compared, spread over the trace; 0: none
+        2'000;  // jobs whose forecasts are compared, spread over the trace; 0: none
+};
+
+/// What a job was told while it waited.
+struct Told {
+    Time at = 0;
+    Time p50 = 0;  // the start, not the wait
+    Time p90 = 0;
 };
 
 struct JobRun {
@@ -37,8 +45,8 @@ struct JobRun {
     Time end = -1;
     Time run = 0;            // as the trace says
     std::int64_t milli = 0;  // of all its GPUs
-    Time foreseen_p50 = -1;  // wait, as foretold at submission; -1: not asked
-    Time foreseen_p90 = -1;
+    std::vector<Told>
+        told;  // its start, from its submission on: anew when it has waited a quarter longer
     unsigned preempted = 0;
 };
 

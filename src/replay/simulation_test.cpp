@@ -142,8 +142,28 @@ TEST_P(EveryPolicy, PlaysTheSameTraceTheSameWay) {
     ASSERT_TRUE(first.ok() && again.ok());
     for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
         EXPECT_EQ(first->jobs[i].start, again->jobs[i].start);
-        EXPECT_EQ(first->jobs[i].foreseen_p50, again->jobs[i].foreseen_p50);
+        ASSERT_EQ(first->jobs[i].told.size(), again->jobs[i].told.size());
+        for (std::size_t told = 0; told < first->jobs[i].told.size(); ++told)
+            EXPECT_EQ(first->jobs[i].told[told].p50, again->jobs[i].told[told].p50);
     }
+}
+
+// What people say, even three times too long, brings the likely start near; and it comes nearer while a job
+// waits. In order of submission, where nobody that comes later goes before.
+TEST(Simulation, LikelyStartsLearnHowMuchTooLongPeopleSay) {
+    const auto played = play(busy(5, 1'000), {.gpus = 24,
+                                              .options = {.policy = Policy::kFifo},
+                                              .estimates = Estimates::kPadded,
+                                              .padding = 3});
+    ASSERT_TRUE(played.ok());
+    const ForecastFigures told = figures_of(*played).forecast;
+    EXPECT_GT(told.waited, 300U);
+    EXPECT_LT(told.told[0].error_median, 0.35);
+    EXPECT_LT(told.told[2].error_median, told.told[0].error_median);
+    EXPECT_LE(told.error_median_with_others, told.told[0].error_median);
+    for (const JobRun& job : played->jobs)
+        for (std::size_t i = 1; i < job.told.size(); ++i)
+            EXPECT_GE(job.told[i].at - job.submit, (job.told[i - 1].at - job.submit) * 5 / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulation, EveryPolicy,

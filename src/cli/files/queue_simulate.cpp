@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/files/config_command.h"
 #include "cli/files/queue_command.h"
+#include "cli/files/queue_figures.h"
 #include "cli/rows.h"
 #include "cli/svg_file.h"
 #include "command_line/command.h"
@@ -27,7 +28,6 @@ namespace aliquot::cli {
 namespace {
 
 using document::make_mapping;
-using document::make_number;
 using document::make_sequence;
 using document::Value;
 using queue::Policy;
@@ -67,12 +67,6 @@ struct SimulateOptions {
     bool reclaim = false;
     std::string output = "table";
     std::string svg;
-};
-
-struct Outcome {
-    std::string policy;
-    replay::Figures figures;
-    std::vector<double> waits;  // s
 };
 
 // ---- what is played -------------------------------------------------------------------------------
@@ -161,9 +155,12 @@ Result<replay::Setup> setup_of(const SimulateOptions& words) {
                         .forecasts = words.forecasts};
     setup.options.reservations = words.reservations;
     setup.options.reclaim = words.reclaim;
-    if (words.estimates == "exact") setup.estimates = replay::Estimates::kExact;
-    if (words.estimates == "history") setup.estimates = replay::Estimates::kHistory;
-    if (words.estimates == "padded") setup.estimates = replay::Estimates::kPadded;
+    using replay::Estimates;
+    for (const auto& [word, estimates] : {std::pair{"exact", Estimates::kExact},
+                                          {"history", Estimates::kHistory},
+                                          {"padded", Estimates::kPadded},
+                                          {"limits", Estimates::kLimits}})
+        if (words.estimates == word) setup.estimates = estimates;
     for (const std::string& text : words.queues) {
         auto queue = queue_of(text);
         if (!queue) return std::move(queue).error();
@@ -174,86 +171,26 @@ Result<replay::Setup> setup_of(const SimulateOptions& words) {
 
 // ---- what came of it ------------------------------------------------------------------------------
 
-/// Seconds in the unit that reads best: "45 s", "12.3 min", "5.2 h", "3.1 d".
-std::string span_text(double seconds) {
-    if (seconds < 120) return decimal_text(seconds, 1) + " s";
-    if (seconds < 7'200) return decimal_text(seconds / 60, 1) + " min";
-    if (seconds < 172'800) return decimal_text(seconds / 3'600, 1) + " h";
-    return decimal_text(seconds / 86'400, 1) + " d";
-}
-
-std::string percent_text(double part) { return decimal_text(kPercent * part, 1) + " %"; }
-
 void print_table(std::ostream& out, const replay::Trace& trace, const SimulateOptions& words,
-                 const std::vector<Outcome>& outcomes) {
+                 const std::vector<PolicyOutcome>& outcomes) {
     out << trace.jobs.size() << " jobs";
     if (trace.skipped > 0) out << " (" << trace.skipped << " lines skipped)";
     out << " on " << words.gpus << " GPUs, "
         << (words.per_node == 0 ? std::string("one pool")
                                 : std::to_string(words.per_node) + " per node")
         << "\n\n";
-    std::vector<Row> rows = {
-        {"POLICY", "GPUS", "JOBS", "WAIT", "P50", "P90", "P99", "COMPLETION", "SLOWDOWN"}};
-    for (const Outcome& outcome : outcomes)
-        for (std::size_t i = 0; i < replay::kSizeCount; ++i) {
-            const replay::SizeFigures& one = outcome.figures.sizes[i];
-            if (one.jobs == 0) continue;
-            rows.push_back(
-                {outcome.policy, std::string(replay::word_of(static_cast<replay::Size>(i))),
-                 std::to_string(one.jobs), span_text(one.wait_mean), span_text(one.wait_p50),
-                 span_text(one.wait_p90), span_text(one.wait_p99), span_text(one.completion_mean),
-                 decimal_text(one.slowdown_mean, 1)});
-        }
-    print_rows(out, rows);
+    print_rows(out, size_rows(outcomes));
     out << '\n';
-    rows = {{"POLICY", "USED", "MAKESPAN", "PREEMPTED", "NEVER-FIT", "ETA-ERROR", "BY-P90"}};
-    for (const Outcome& outcome : outcomes) {
-        const replay::Figures& all = outcome.figures;
-        const bool known = all.forecast.waited > 0;
-        rows.push_back({outcome.policy, percent_text(all.utilisation), span_text(all.makespan),
-                        std::to_string(all.preemptions), std::to_string(all.unfinished),
-                        known ? percent_text(all.forecast.error_median) : "",
-                        known ? percent_text(all.forecast.within_p90) : ""});
-    }
-    print_rows(out, rows);
-}
-
-Value size_node(const replay::SizeFigures& one, std::string_view word) {
-    return make_mapping({{"gpus", word},
-                         {"jobs", one.jobs},
-                         {"wait_mean_s", make_number(one.wait_mean, 1)},
-                         {"wait_p50_s", make_number(one.wait_p50, 1)},
-                         {"wait_p90_s", make_number(one.wait_p90, 1)},
-                         {"wait_p99_s", make_number(one.wait_p99, 1)},
-                         {"completion_mean_s", make_number(one.completion_mean, 1)},
-                         {"slowdown_mean", make_number(one.slowdown_mean, 3)}});
-}
-
-Value outcome_node(const Outcome& outcome) {
-    const replay::Figures& all = outcome.figures;
-    Value sizes = make_sequence();
-    for (std::size_t i = 0; i < replay::kSizeCount; ++i)
-        sizes.items.push_back(
-            size_node(all.sizes[i], replay::word_of(static_cast<replay::Size>(i))));
-    return make_mapping(
-        {{"policy", outcome.policy},
-         {"sizes", sizes},
-         {"utilisation", make_number(all.utilisation)},
-         {"makespan_s", make_number(all.makespan, 1)},
-         {"preemptions", all.preemptions},
-         {"never_fit", all.unfinished},
-         {"eta", make_mapping({{"asked", all.forecast.asked},
-                               {"waited", all.forecast.waited},
-                               {"error_median", make_number(all.forecast.error_median)},
-                               {"within_p90", make_number(all.forecast.within_p90)}})}});
+    print_rows(out, rows_of_all_sizes(outcomes));
 }
 
 void print_outcomes(Context& context, const replay::Trace& trace, const SimulateOptions& words,
-                    const std::vector<Outcome>& outcomes) {
+                    const std::vector<PolicyOutcome>& outcomes) {
     const bool named = words.output.ends_with(".svg");
     if (named || !words.svg.empty()) {
         std::vector<replay::Curve> curves;
-        for (const Outcome& outcome : outcomes) curves.push_back({outcome.policy, outcome.waits});
+        for (const PolicyOutcome& outcome : outcomes)
+            curves.push_back({outcome.policy, outcome.waits});
         write_svg(context, named ? words.output : words.svg, replay::wait_picture(curves));
     }
     if (!prints_beside(words.svg)) return;
@@ -281,7 +218,7 @@ void simulate(Context& context, const SimulateOptions& words) {
     }
     auto setup = setup_of(words);
     if (!setup) return fail(context, kUsage, setup.error().message);
-    std::vector<Outcome> outcomes;
+    std::vector<PolicyOutcome> outcomes;
     for (const std::string& word : words.policies) {
         setup->options.policy =
             std::find_if(kPolicies.begin(), kPolicies.end(), [&](const PolicyWord& p) {
@@ -289,7 +226,7 @@ void simulate(Context& context, const SimulateOptions& words) {
             })->policy;
         const auto played = replay::play(*trace, *setup);
         if (!played) return fail(context, kUsage, played.error().message);
-        Outcome outcome{word, replay::figures_of(*played), {}};
+        PolicyOutcome outcome{word, replay::figures_of(*played), {}};
         for (const replay::JobRun& job : played->jobs)
             if (job.start >= 0)
                 outcome.waits.push_back(static_cast<double>(job.end - job.submit - job.run) /
@@ -367,10 +304,10 @@ void add_queue_simulate(command_line::Command& queue, Context& context) {
     command
         ->add_option("--estimates", words->estimates,
                      "What policies know about run times: policy (sjf and srtf exactly, others by "
-                     "history), exact, "
-                     "history, or padded (1 to --padding times too long)",
+                     "history), exact, history, padded (1 to --padding times too long), or limits "
+                     "(padded as --time is, beside history)",
                      "WHAT (policy)")
-        ->one_of({"policy", "exact", "history", "padded"});
+        ->one_of({"policy", "exact", "history", "padded", "limits"});
     command->add_option("--padding", words->padding, "Largest factor of padded estimates", "X (5)")
         ->range(1.0, 1'000.0);
     command

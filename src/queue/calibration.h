@@ -20,6 +20,8 @@ public:
     /// Whether a late start that was promised has held. A broken one is to be said when its time is over, not when the job
     /// starts at last: in a queue that grows that is much later.
     void judge(std::int64_t milli, bool held);
+    /// Whether enough waits have come true to say anything.
+    [[nodiscard]] bool knows() const { return all_.ring.size() >= kFewest; }
     /// Of a wait that the plan says: what nine of ten do not exceed.
     [[nodiscard]] Time late(std::int64_t milli, Time foreseen) const;
 

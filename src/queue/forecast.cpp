@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 
 #include "queue/state.h"
 #include "queue/timeline.h"
@@ -54,6 +55,38 @@ Time State::rest_of(const Record& record, Survival& survival, std::optional<doub
     return std::max<Time>(1, whole.value_or(said.p50) - elapsed);
 }
 
+/// Starts of the waiting, in their order, if each run takes what `rest` says.
+std::vector<Time> State::starts_when(const std::vector<Slot>& slots,
+                                     const std::function<Time(const Record&)>& rest) const {
+    Timeline timeline(quotas, room.engine().free_milli(), now, options.window,
+                      options.policy != Policy::kFifo);
+    const auto stint_of = [&](const Record& record) {
+        return Stint{.milli = room.ask(record.ask).milli,
+                     .lasts = rest(record),
+                     .queue = quotas.is_limited(record.queue) ? record.queue : Stint::kNoQuota};
+    };
+    for (const auto& [ends, slot] : running) timeline.add_running(stint_of(records[slot]));
+    std::vector<Stint> waiting;
+    waiting.reserve(slots.size());
+    for (const Slot slot : slots) waiting.push_back(stint_of(records[slot]));
+    return timeline.play(waiting);
+}
+
+/// Starts when nobody ends before its limit; empty: somebody has none.
+std::vector<Time> State::starts_by_limits(const std::vector<Slot>& slots) const {
+    const auto limit_of = [&](const Record& record) {
+        return record.limit > 0 ? record.limit : quotas.queue(record.queue).limit;
+    };
+    const auto is_limited = [&](Slot slot) { return limit_of(records[slot]) > 0; };
+    const bool all = std::ranges::all_of(slots, is_limited) &&
+                     std::ranges::all_of(running, is_limited, &std::pair<Time, Slot>::second);
+    if (!all) return {};
+    return starts_when(slots, [&](const Record& record) {
+        const Time elapsed = record.runs ? std::max<Time>(0, now - record.since) : 0;
+        return std::max<Time>(1, limit_of(record) - elapsed);
+    });
+}
+
 std::vector<Eta> State::forecast() {
     const std::vector<Slot> slots = order();
     for (const Slot slot : slots) {
@@ -64,35 +97,20 @@ std::vector<Eta> State::forecast() {
     }
     const std::size_t draws =
         std::clamp<std::size_t>(kPlayed / std::max<std::size_t>(1, slots.size()), 1, kMostDraws);
-    const bool backfills = options.policy != Policy::kFifo;
-    std::vector<Stint> waiting(slots.size());
     std::vector<std::vector<Time>> starts;
     Survival survival(run_times);
     for (const auto& [ends, slot] : running)
         survival.add_running(records[slot].key,
                              records[slot].done + std::max<Time>(0, now - records[slot].since));
-    const auto stint_of = [this](const Record& record) {
-        return Stint{.milli = room.ask(record.ask).milli,
-                     .queue = quotas.is_limited(record.queue) ? record.queue : Stint::kNoQuota};
-    };
     for (std::size_t draw = 0; draw < draws; ++draw) {
         // A single draw is of means.
-        const auto rest = [&](const Record& record) {
+        starts.push_back(starts_when(slots, [&](const Record& record) {
             return rest_of(record, survival,
                            draws == 1 ? std::nullopt : std::optional(place_of(record.id, draw)));
-        };
-        Timeline timeline(quotas, room.engine().free_milli(), now, options.window, backfills);
-        for (const auto& [ends, slot] : running) {
-            Stint stint = stint_of(records[slot]);
-            stint.lasts = rest(records[slot]);
-            timeline.add_running(stint);
-        }
-        for (std::size_t i = 0; i < slots.size(); ++i) {
-            waiting[i] = stint_of(records[slots[i]]);
-            waiting[i].lasts = rest(records[slots[i]]);
-        }
-        starts.push_back(timeline.play(waiting));
+        }));
     }
+    // Later others go before, and late starts are what was learnt.
+    const auto at_worst = calibration.knows() ? std::vector<Time>() : starts_by_limits(slots);
     std::vector<Eta> etas(slots.size());
     std::vector<Time> drawn(draws);
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -106,7 +124,9 @@ std::vector<Eta> State::forecast() {
         if (middle == kNever) continue;
         const Time wait = middle - now;
         etas[i].p50 = middle;
-        etas[i].p90 = now + std::max(wait, calibration.late(waiting[i].milli, wait));
+        etas[i].p90 = now + calibration.late(room.ask(record.ask).milli, wait);
+        if (!at_worst.empty()) etas[i].p90 = std::min(etas[i].p90, at_worst[i]);
+        etas[i].p90 = std::max(etas[i].p90, middle);
         record.eta = etas[i];
         if (record.foreseen >= 0) continue;
         record.foreseen = wait;

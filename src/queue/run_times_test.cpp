@@ -75,6 +75,33 @@ Time wait_after(const std::vector<std::pair<Time, Time>>& runs_and_limits, Time 
     return etas.size() == 1 ? etas[0].p50 - now : -1;
 }
 
+// Nothing is known yet, but that nobody runs longer than its limit.
+TEST(Forecast, NoLateStartIsBeyondWhatLimitsAllow) {
+    Planner planner;
+    EXPECT_TRUE(
+        planner.add_node({.name = "n", .devices = 1, .model = "A100", .device_mib = 1}).ok());
+    const auto submit = [&](JobId id, Time limit) {
+        EXPECT_TRUE(planner
+                        .submit({.id = id,
+                                 .name = "train",
+                                 .request = {.gpus = 1, .milli = 1'000},
+                                 .limit = limit},
+                                0)
+                        .ok());
+    };
+    submit(1, 24 * kHour);
+    planner.decide(0);
+    submit(2, 24 * kHour);
+    submit(3, 24 * kHour);
+    const auto etas = planner.forecast(4 * kHour);
+    ASSERT_EQ(etas.size(), 2U);
+    EXPECT_EQ(etas[0].p90, 24 * kHour);
+    EXPECT_EQ(etas[1].p90, 48 * kHour);
+    // One without a limit may run for ever.
+    submit(4, 0);
+    EXPECT_GT(planner.forecast(4 * kHour)[0].p90, 24 * kHour);
+}
+
 TEST(Forecast, GoesByLimitsWhereTheyTellMoreThanHistory) {
     std::vector<std::pair<Time, Time>> runs;
     for (int i = 0; i < 60; ++i) {

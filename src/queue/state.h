@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -146,6 +147,9 @@ struct State {
     /// place   0..1, among the runs that are possible; nullopt: their mean
     [[nodiscard]] Time rest_of(const Record& record, Survival& survival,
                                std::optional<double> place) const;
+    [[nodiscard]] std::vector<Time> starts_when(
+        const std::vector<Slot>& slots, const std::function<Time(const Record&)>& rest) const;
+    [[nodiscard]] std::vector<Time> starts_by_limits(const std::vector<Slot>& slots) const;
     std::vector<Eta> forecast();
 
     // explain.cpp: why not yet

@@ -43,6 +43,35 @@ const Evidence* evidence_of(const Verdict& verdict, std::string_view text, std::
     return nullptr;
 }
 
+TEST(Detect, SeesWhichImageAndWhichDeviceALongFileChooses) {
+    const std::string steps = [] {
+        std::string text;
+        for (int i = 0; i < 40; ++i) {
+            text += "RUN apt-get install -y lib" + std::to_string(i) + " && rm -rf /var/lib/apt\n";
+        }
+        return text;
+    }();
+    const std::string cuda = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n";
+    const std::string slim = "FROM python:3.11-slim\n";
+    EXPECT_EQ(detect(cuda + steps).label, Label::kGpu);
+    EXPECT_EQ(detect(slim + steps).label, Label::kCpu);
+    const std::string built = cuda + "COPY . .\n" + slim + steps;
+    const Verdict verdict = detect(built);
+    const Evidence* const stage = evidence_of(verdict, built, "nvidia/cuda");
+    ASSERT_NE(stage, nullptr);
+    EXPECT_EQ(stage->scope, Scope::kMeta);
+    EXPECT_EQ(detect("python train.py --device cpu --epochs 1").label, Label::kCpu);
+    EXPECT_EQ(detect("OLLAMA_NUM_GPU=0 ollama serve").label, Label::kCpu);
+}
+
+TEST(Detect, ReadsTheCountBehindAType) {
+    for (const char* text : {"#SBATCH --gres=gpu:a100_80:4\n#SBATCH --time=10:00:00",
+                             "#SBATCH --gres=gpu:a100:4\n#SBATCH --mem=90G"}) {
+        EXPECT_EQ(detect(text).need.count, 4U) << text;
+        EXPECT_EQ(detect(text).label, Label::kGpu) << text;
+    }
+}
+
 TEST(Detect, KnowsNamesThatStandAgainstLettersOfAnotherScript) {
     constexpr std::string_view kText = "流体計算はCUDA版でお願いします。";
     const Verdict verdict = detect(kText);

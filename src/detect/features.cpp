@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 namespace aliquot::detect {
 namespace {
@@ -14,6 +16,7 @@ constexpr std::size_t kMostNeighbours = 6;   // matches looked at to each side
 constexpr unsigned kMostLooks = 40;          // matches of one class in one text
 constexpr unsigned kDeniedWords = 6;         // behind a "no"
 
+static_assert(kClasses <= 64);
 constexpr bool is_evidence(Class what) { return what <= Class::kSmall; }
 
 std::uint32_t tokens_between(const Match& left, const Match& right) {
@@ -37,18 +40,19 @@ public:
         flags_.assign(matches_.size(), Flag::kNone);
         for (std::size_t i = 0; i < matches_.size(); ++i) {
             note_quotes(matches_[i]);
-            const Class what = matches_[i].row->what;
-            if (looks_[static_cast<std::size_t>(what)]++ >= kMostLooks) continue;
+            const auto what = static_cast<std::size_t>(matches_[i].row->what);
+            there_ |= std::uint64_t{1} << what;
+            if (looks_[what]++ >= kMostLooks) continue;
             read(i);
         }
         if (!matches_.empty()) {
             add(Form::kFirst, matches_.front().row->what, 0, 0);
             add(Form::kLast, matches_.back().row->what, 0, matches_.size() - 1);
         }
-        for (std::size_t one = 0; one < kClasses; ++one) {
-            if (looks_[one] == 0) continue;
-            for (std::size_t other = one + 1; other < kClasses; ++other) {
-                if (looks_[other] != 0) add(Form::kBoth, static_cast<Class>(one), other, kNoMatch);
+        for (std::uint64_t left = there_; left != 0; left &= left - 1) {
+            const auto one = static_cast<Class>(std::countr_zero(left));
+            for (std::uint64_t rest = left & (left - 1); rest != 0; rest &= rest - 1) {
+                add(Form::kBoth, one, static_cast<std::size_t>(std::countr_zero(rest)), kNoMatch);
             }
         }
     }
@@ -82,7 +86,7 @@ private:
             if (((flags >> flag) & 1U) != 0) add(Form::kFlag, what, flag, at);
         }
         flags_[at] = strongest(flags);
-        if (what == Class::kAsk) note_ask(match, flags, at);
+        note_decision(match, flags, at);
         const std::size_t from = at > kMostNeighbours ? at - kMostNeighbours : 0;
         for (std::size_t i = at; i-- > from;) {
             if (matches_[i].sentence != match.sentence) break;
@@ -91,15 +95,26 @@ private:
         }
     }
 
-    /// An ask that nothing around takes back: in a file with a number, or named by a manifest; in prose.
-    void note_ask(const Match& match, std::uint32_t flags, std::size_t at) {
-        constexpr std::size_t kInFile = 0;
-        constexpr std::size_t kNamed = 1;
-        constexpr std::size_t kInProse = 2;
-        if (flags == bit(Flag::kNumber)) {
-            add(Form::kAsked, Class::kAsk, kind_ == Kind::kText ? kInProse : kInFile, at);
-        } else if (flags == 0 && kind_ == Kind::kManifest && match.row->reads == Reads::kSwitch) {
-            add(Form::kAsked, Class::kAsk, kNamed, at);
+    /// What a text says outright, and nothing around takes back.
+    void note_decision(const Match& match, std::uint32_t flags, std::size_t at) {
+        const Class what = match.row->what;
+        const auto decides = [&](Asked how) {
+            add(Form::kAsked, what, static_cast<std::size_t>(how), at);
+        };
+        const bool is_file = kind_ != Kind::kText;
+        if (what == Class::kAsk && flags == bit(Flag::kNumber)) {
+            decides(is_file ? Asked::kNumber : Asked::kTold);
+        } else if (what == Class::kAsk && flags == bit(Flag::kOff)) {
+            decides(Asked::kOff);
+        } else if (flags != 0 || !is_file) {
+            return;
+        } else if (what == Class::kCpu && match.row->reads == Reads::kSwitch) {
+            decides(Asked::kOff);
+        } else if (what == Class::kAsk && kind_ == Kind::kManifest &&
+                   match.row->reads == Reads::kSwitch) {
+            decides(Asked::kNamed);
+        } else if (what == Class::kStack && image_at(text_, match.begin) == Image::kRuns) {
+            decides(Asked::kRuns);
         }
     }
 
@@ -124,6 +139,8 @@ private:
         if (in_manifest_ || in_command_) flags |= bit(Flag::kQuoted);
         if (answered_no(text_, match.end)) flags |= bit(Flag::kDenied);
         if (goes_on_as_cpu_build(text_, match.end)) flags |= bit(Flag::kCpuBuild);
+        if (kind_ == Kind::kDockerfile && image_at(text_, match.begin) == Image::kBuilds)
+            flags |= bit(Flag::kQuoted);
         switch (setting_of(text_, match)) {
             case Setting::kOff:
                 flags |= bit(Flag::kOff);
@@ -200,6 +217,7 @@ private:
     std::vector<Trait>& traits_;
     std::vector<Flag>& flags_;
     std::array<unsigned, kClasses> looks_{};
+    std::uint64_t there_ = 0;  // a bit for each class
     std::uint32_t sentence_ = 0;
     bool in_manifest_ = false;
     bool in_command_ = false;
@@ -326,7 +344,8 @@ std::string name_of(const Trait& trait) {
         name += ' ';
         name += name_of(static_cast<Class>(trait.second));
     } else if (trait.form == Form::kAsked) {
-        constexpr std::array<std::string_view, 3> kAsks = {" number", " named", " told"};
+        constexpr std::array<std::string_view, kAskedForms> kAsks = {" number", " named", " told",
+                                                                     " off", " runs"};
         name += kAsks.at(trait.second);
     } else if (trait.form == Form::kKind) {
         name += ' ';

@@ -44,9 +44,19 @@ enum class Form : std::uint8_t {
     kFirst,  // the first phrase
     kLast,   // the last one
     kKind,   // a class in a text of the kind
-    kAsked   // an ask with its number, or one that a manifest names; nothing around takes it back
+    kAsked   // what decides by itself: an ask with its number, the image that runs, device=cpu
 };
 inline constexpr std::size_t kForms = static_cast<std::size_t>(Form::kAsked) + 1;
+
+/// How a match decides: the words behind "asked" in the name of its trait.
+enum class Asked : std::uint8_t {
+    kNumber,  // in a file, with its number
+    kNamed,   // by a manifest
+    kTold,    // in prose, with its number
+    kOff,     // switched off, or the CPU chosen
+    kRuns     // the image that a file runs
+};
+inline constexpr std::size_t kAskedForms = static_cast<std::size_t>(Asked::kRuns) + 1;
 
 /// Counts in full, however long the text is: a script that asks for two GPUs in one of its hundred lines
 /// asks for two GPUs.

@@ -29,6 +29,14 @@ bool answered_no(std::string_view text, std::size_t end);
 /// Does the name that ends at `end` go on as that of a CPU build: "image:1.2-cpu", "torch-2.1+cpu"?
 bool goes_on_as_cpu_build(std::string_view text, std::size_t end);
 
+/// What a file does with the image in whose name byte `at` stands.
+enum class Image : std::uint8_t {
+    kNone,   // it is no such name
+    kRuns,   // `image: x`, the last `FROM x`, or one that a later stage begins with
+    kBuilds  // an earlier `FROM x`, of which files are copied at most
+};
+Image image_at(std::string_view text, std::size_t at);
+
 /// What stands behind a switch.
 struct Value {
     enum class Form : std::uint8_t { kNone, kOff, kOn, kNumber, kList };

@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::size_t>> all_traits() {
             const std::size_t seconds = pair                   ? kClasses
                                         : what == Form::kFlag  ? kFlags
                                         : what == Form::kKind  ? 7
-                                        : what == Form::kAsked ? 3
+                                        : what == Form::kAsked ? kAskedForms
                                                                : 1;
             for (std::size_t second = 0; second < seconds; ++second) {
                 const Trait trait{what, static_cast<std::uint8_t>(first),

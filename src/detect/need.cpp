@@ -121,13 +121,6 @@ private:
         }
         if (value.form == Value::Form::kNumber) {
             set_count(value.number);
-        } else if (value.form == Value::Form::kOn) {  // gres=gpu:a100:4
-            const std::string_view word = text_.substr(0, evidence.end + 12);
-            const std::size_t colon = word.find_first_of(": \t\n", evidence.end + 1);
-            if (colon != std::string_view::npos && text_[colon] == ':') {
-                const Value second = value_behind(text_, colon, KeyKind::kName);
-                if (second.form == Value::Form::kNumber) set_count(second.number);
-            }
         }
         if (name.size() > 2 && name.back() >= '0' && name.back() <= '9') {  // "gpus 2"
             set_count(static_cast<unsigned>(name.back() - '0'));

@@ -3,7 +3,9 @@
 // What stands right behind a piece of evidence: the value of a switch, an answer, the rest of a name.
 #include <algorithm>
 #include <array>
+#include <string>
 
+#include "base/number.h"
 #include "detect/match.h"
 
 namespace aliquot::detect {
@@ -22,6 +24,15 @@ std::size_t end_of_value_key(std::string_view text, std::size_t end) {
     if (word == std::string_view::npos || word == 0) return end;
     if (!rest.substr(word).starts_with("value")) return end;
     return end + word + std::string_view("value").size();
+}
+
+/// The 4 of "a100:4" and "a100_80gb:4", from somewhere in the type on; 0: there is none.
+unsigned count_behind_type(std::string_view text) {
+    while (!text.empty() && (is_value_byte(text[0]) || text[0] == '_')) text.remove_prefix(1);
+    if (text.size() < 2 || text[0] != ':') return 0;
+    text.remove_prefix(1);
+    const unsigned count = take_number<unsigned>(text).value_or(0);
+    return count <= 1024 ? count : 0;  // "image:8080" is none
 }
 
 constexpr bool ends_sentence(char byte) {
@@ -69,6 +80,28 @@ bool goes_on_as_cpu_build(std::string_view text, std::size_t end) {
     return false;
 }
 
+Image image_at(std::string_view text, std::size_t at) {
+    constexpr std::size_t kFarthest = 200;
+    std::string_view line = text.substr(0, at);
+    if (line.size() > kFarthest) line.remove_prefix(line.size() - kFarthest);
+    line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is 0
+    if (!line.starts_with("FROM ")) {
+        const std::size_t key = line.find_first_not_of(" \t-\"");
+        const bool named = key != std::string_view::npos && line.substr(key).starts_with("image");
+        return named ? Image::kRuns : Image::kNone;
+    }
+    const std::string_view rest = text.substr(at);
+    if (rest.find("\nFROM ") == std::string_view::npos) return Image::kRuns;
+    const std::string_view end = rest.substr(0, rest.find('\n'));
+    for (const std::string_view as : {" AS ", " as "}) {
+        const std::size_t alias = end.find(as);
+        if (alias == std::string_view::npos) continue;
+        const std::string stage = "\nFROM " + std::string(end.substr(alias + as.size()));
+        if (rest.find(stage) != std::string_view::npos) return Image::kRuns;
+    }
+    return Image::kBuilds;
+}
+
 Value value_behind(std::string_view text, std::size_t end, KeyKind kind) {
     end = end_of_value_key(text, end);
     bool parted = false;
@@ -112,7 +145,8 @@ Value value_behind(std::string_view text, std::size_t end, KeyKind kind) {
         const auto commas = std::count(word.begin(), word.end(), ',');
         return {Value::Form::kList, static_cast<unsigned>(commas) + 1};
     }
-    return {Value::Form::kOn, 0};
+    const unsigned count = count_behind_type(text.substr(stop, 24));
+    return {count > 0 ? Value::Form::kNumber : Value::Form::kOn, count};
 }
 
 namespace {

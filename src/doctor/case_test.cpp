@@ -5,6 +5,8 @@
 //   # what it is about
 //   target host                        (or node N, pod NS/POD, cluster)
 //   expect failed HW001                (or warning, skipped ID, unknown ID; anything else must be ok)
+//   fix HW001 TEXT                     (one of its fixes contains the text)
+//   nofix HW001 TEXT                   (none of its fixes does)
 //   base none                          (start from an empty tree)
 //   remove PATH                        (a file, or a directory with all in it; '*' in names)
 //   replace PATH | OLD | NEW           (in the text of a file)
@@ -42,6 +44,12 @@ constexpr std::int64_t kDay = 1795262400;  // 2026-11-21
 struct Expected {
     Target target;
     std::map<std::string, Outcome> outcomes;
+    struct FixText {
+        std::string id;
+        std::string text;
+        bool there = true;
+    };
+    std::vector<FixText> fixes;
 };
 
 /// A directory that is built from case files.
@@ -113,6 +121,12 @@ private:
             }
             return true;
         }
+        if ((verb == "fix" || verb == "nofix") && words.size() > 2) {
+            expected.fixes.push_back({std::string(words[1]),
+                                      std::string(words[2].data(), line.data() + line.size()),
+                                      verb == "fix"});
+            return true;
+        }
         if (verb == "remove") {
             fs::remove_all(where(words.at(1)));
             return true;
@@ -180,6 +194,13 @@ TEST_P(DoctorCase, IsToldAsExpected) {
         EXPECT_NE(report.find(id), nullptr) << id << " was not judged\n" << text.str();
     }
     EXPECT_EQ(report.root_causes, failed);
+    for (const auto& [id, wanted, there] : world.expected.fixes) {
+        const Judged* const judged = report.find(id);
+        ASSERT_NE(judged, nullptr) << id;
+        const bool told = std::ranges::any_of(
+            judged->verdict.fixes, [&](const Fix& fix) { return fix.text.contains(wanted); });
+        EXPECT_EQ(told, there) << id << ": " << wanted << "\n" << text.str();
+    }
 }
 
 /// What is saved for somebody else is judged as the host itself was.

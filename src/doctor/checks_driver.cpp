@@ -62,6 +62,15 @@ Verdict judge_nouveau(const Facts& facts) {
         "/etc/modprobe.d/aliquot-nouveau.conf && (sudo update-initramfs -u || sudo dracut "
         "-f) && sudo reboot",
         Risk::kReboot);
+    const bool built = !modules_for(facts, host.kernel.value).empty();
+    if (host.kernel.ok() && facts.tree.has_beneath("/lib/modules") && !built) {
+        verdict.because(Evidence{.path = "/lib/modules/" + host.kernel.value,
+                                 .value = "no nvidia module for this kernel",
+                                 .expected = "nvidia.ko"});
+        verdict.note(concat({"Before the reboot install the driver for kernel ", host.kernel.value,
+                             " (its headers, then sudo dkms autoinstall; or the driver's "
+                             "packages): without nouveau nothing else would drive the GPU."}));
+    }
     return verdict;
 }
 
@@ -250,6 +259,7 @@ Verdict judge_loaded(const Facts& facts) {
     }
     if (host.driver.unknown() && facts.nvml.code != 9) return unknown(host.driver.reason);
     if (host.wsl) return ok("WSL2: the driver is in Windows");
+    if (host.jetson) return ok("a Jetson: the driver is part of its kernel (nvgpu)");
     auto verdict = failed("The nvidia kernel module is not loaded.");
     if (host.driver.absent()) {
         verdict.because(host.driver.place, "the version of the loaded module");

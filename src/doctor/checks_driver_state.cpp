@@ -191,6 +191,7 @@ Verdict judge_nodes(const Facts& facts) {
         return unknown("/dev is not part of what was given");
     }
     if (nodes.empty() && facts.host.wsl) return ok("WSL2: /dev/dxg stands for the GPU");
+    if (nodes.empty() && facts.host.jetson) return ok("a Jetson: /dev/nvhost-gpu and others");
     if (nodes.empty()) {
         auto verdict = failed("/dev has no device node of the driver: no program can reach a GPU.");
         verdict.because(

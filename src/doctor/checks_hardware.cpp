@@ -41,7 +41,7 @@ bool other_signs(const Facts& facts) {
 
 bool no_gpu(const Facts& facts) {
     return facts.host.pci.ok() && facts.host.pci_gpus().empty() && facts.host.gpus.value.empty() &&
-           facts.nvml.gpus.empty() && !facts.host.wsl;
+           facts.nvml.gpus.empty() && !facts.host.wsl && !facts.host.jetson;
 }
 
 Verdict judge_not_passed(const Facts& facts) {
@@ -81,6 +81,7 @@ Verdict judge_present(const Facts& facts) {
                   std::to_string(std::max(facts.host.gpus.value.size(), facts.nvml.gpus.size())) +
                   " GPU (the PCI bus was not listed)");
     }
+    if (facts.host.jetson) return ok("a Jetson: its GPU is part of the chip, not on PCI");
     if (!facts.host.pci.ok() && (other_signs(facts) || facts.target.kind != Target::Kind::kHost)) {
         return unknown(facts.host.pci.reason);
     }

@@ -119,8 +119,7 @@ Verdict judge_registered(const Facts& facts) {
     verdict.because(Evidence{.path = facts.kubelet.plugin_path,
                              .value = join(directory.value),
                              .expected = "nvidia-gpu.sock"});
-    verdict.fix("kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset",
-                Risk::kRestartPods);
+    verdict.fix(restart_of_plugin(facts), Risk::kRestartPods);
     return verdict;
 }
 

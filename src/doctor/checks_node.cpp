@@ -59,15 +59,6 @@ Verdict judge_capacity(const Facts& facts) {
     return ok("every GPU node offers its GPUs");
 }
 
-/// The command for the plugin's DaemonSet, where it is.
-std::string restart_of_plugin(const Facts& facts) {
-    for (const Object& one : facts.cluster.all("DaemonSet")) {
-        if (!is_plugin_name(one.name)) continue;
-        return concat({"kubectl -n ", one.space, " rollout restart daemonset ", one.name});
-    }
-    return "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset";
-}
-
 Verdict judge_unhealthy(const Facts& facts) {
     const auto nodes = nodes_of(facts);
     if (nodes.empty()) return no_nodes(facts);

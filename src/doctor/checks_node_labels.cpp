@@ -64,7 +64,7 @@ Verdict judge_labels(const Facts& facts) {
         std::string real = label(*node, "nvidia.com/gpu.product");
         std::string where = node->path;
         if (facts.nvml.state == NvmlFacts::State::kOk && !facts.nvml.gpus.empty() &&
-            nodes.size() == 1) {
+            nodes.size() == 1 && is_this_host(facts, *node)) {
             real = facts.nvml.gpus[0].name;
             where = facts.nvml.place.path;
         }

@@ -78,6 +78,7 @@ Verdict judge_library(const Facts& facts) {
                                                       : ": " + facts.host.library.place.path));
     }
     if (answered(facts)) return ok("NVML answers");
+    if (facts.host.jetson) return not_here("a Jetson need not have NVML");
     auto verdict = failed("libnvidia-ml.so.1 is not in the host's library path.");
     if (said) verdict.because(facts.nvml.place, "NVML opens");
     if (facts.host.library.absent()) {

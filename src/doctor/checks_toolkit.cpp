@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "catalog/version.h"
+#include "doctor/cdi_fix.h"
 #include "doctor/check.h"
 #include "doctor/nodes.h"
 
@@ -161,7 +162,7 @@ Verdict judge_spec_there(const Facts& facts) {
         auto verdict =
             failed("The CDI spec " + spec.place.path + " cannot be read: " + spec.problem);
         verdict.because(spec.place, "a CDI spec");
-        verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+        fix_spec(verdict, facts, spec.place.path);
         return verdict;
     }
     if (!facts.cdi.empty()) return ok("CDI spec " + facts.cdi.front().place.path);
@@ -174,9 +175,7 @@ Verdict judge_spec_there(const Facts& facts) {
     verdict.because(place);
     verdict.because(Evidence{
         .path = "/etc/cdi, /var/run/cdi", .value = "no NVIDIA spec", .expected = "nvidia.yaml"});
-    verdict.fix(
-        "sudo systemctl restart nvidia-cdi-refresh || sudo nvidia-ctk cdi generate "
-        "--output=/var/run/cdi/nvidia.yaml");
+    fix_spec(verdict, facts, {});
     return verdict;
 }
 
@@ -189,7 +188,7 @@ Verdict judge_spec_fresh(const Facts& facts) {
                                   ", driver " + driver + " is loaded. Containers will not start.");
             verdict.because(spec.driver_place, "files of driver " + driver);
             verdict.because(facts.host.driver.place);
-            verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+            fix_spec(verdict, facts, spec.place.path);
             verdict.note(
                 "nvidia-cdi-refresh does not notice the removal of a driver or a change of "
                 "MIG devices.");
@@ -210,7 +209,7 @@ Verdict judge_spec_fresh(const Facts& facts) {
                                   ", which does not exist: it is "
                                   "from before a GPU went away.");
             verdict.because(node, "a device node that exists");
-            verdict.fix("sudo nvidia-ctk cdi generate --output=" + spec.place.path);
+            fix_spec(verdict, facts, spec.place.path);
             return verdict;
         }
     }
@@ -258,9 +257,7 @@ Verdict judge_unresolved(const Facts& facts) {
                 "nvidia.com/gpu. Use the plugin's strategy cdi-cri, or do not set "
                 "runtimeClassName nvidia-cdi.");
         }
-        verdict.fix(
-            "sudo nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml && nvidia-ctk cdi "
-            "list");
+        fix_spec(verdict, facts, {});
         return verdict;
     }
     if (facts.cluster.said.empty()) return unknown("no events or logs of pods were read");
@@ -285,10 +282,8 @@ Verdict judge_spec_version(const Facts& facts) {
                                  .line = 1,
                                  .value = "cdiVersion: " + spec.version,
                                  .expected = "0.6.0, or a newer runtime"});
-        verdict.fix(
-            "sudo nvidia-ctk cdi generate --feature-flag=no-additional-gids-for-device-nodes "
-            "--output=" +
-            spec.place.path);
+        fix_spec(verdict, facts, spec.place.path,
+                 "--feature-flag=no-additional-gids-for-device-nodes ");
         return verdict;
     }
     return ok("the runtime reads CDI specs of this version");

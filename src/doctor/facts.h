@@ -112,6 +112,7 @@ struct HostFacts {
     std::vector<Program> programs;
     Fact<std::int64_t> booted_s;
     bool wsl = false;
+    bool jetson = false;  // the GPU is part of the chip, its driver of the kernel
     [[nodiscard]] std::vector<PciDevice> pci_gpus() const;
     [[nodiscard]] bool has_switches() const;
     [[nodiscard]] const Program* program(std::string_view name) const;

@@ -173,6 +173,10 @@ void read_machine(Facts& facts) {
     const bool named = std::ranges::any_of(known, [&](const std::string& one) {
         return vendor.contains(one) || product.contains(one);
     });
+    facts.host.wsl = tree.has("/dev/dxg") || tree.has_beneath("/usr/lib/wsl/lib");
+    const std::string* const release = tree.text("/proc/sys/kernel/osrelease");
+    facts.host.jetson =
+        tree.has("/etc/nv_tegra_release") || (release != nullptr && release->contains("-tegra"));
     auto& machine = facts.host.virtual_machine;
     if (vendor.empty() && product.empty() && cpu == nullptr) {
         machine.reason = "/sys/class/dmi/id and /proc/cpuinfo are not there";
@@ -183,7 +187,6 @@ void read_machine(Facts& facts) {
     machine.value = concat({vendor.empty() ? "a virtual machine" : vendor, " ", product});
     machine.place = {vendor.empty() ? "/proc/cpuinfo" : "/sys/class/dmi/id/sys_vendor", 0,
                      flagged ? "hypervisor flag, " + machine.value : machine.value};
-    facts.host.wsl = tree.has("/dev/dxg") || tree.has_beneath("/usr/lib/wsl/lib");
 }
 
 }  // namespace

@@ -52,6 +52,17 @@ std::string label(const Object& node, std::string_view name) {
     return found == labels.end() ? "" : found->second;
 }
 
+bool is_this_host(const Facts& facts, const Object& node) {
+    for (const char* const path : {"/proc/sys/kernel/hostname", "/etc/hostname"}) {
+        const std::string* const text = facts.tree.text(path);
+        if (text == nullptr || trim(*text).empty()) continue;
+        const std::string_view host = trim(*text);
+        return node.name == host || node.name.starts_with(std::string(host) + ".") ||
+               host.starts_with(node.name + ".") || label(node, "kubernetes.io/hostname") == host;
+    }
+    return facts.cluster.all("Node").size() == 1;
+}
+
 Verdict no_nodes(const Facts& facts) {
     if (!facts.cluster.asked("Node")) return not_read(facts, {"Node"});
     if (facts.target.kind == Target::Kind::kNode) {
@@ -90,6 +101,14 @@ std::string agent_config(const Facts& facts) {
         if (facts.cluster.find("ConfigMap", set.space, name) != nullptr) return name;
     }
     return {};
+}
+
+std::string restart_of_plugin(const Facts& facts) {
+    for (const Object& set : facts.cluster.all("DaemonSet")) {
+        if (!is_plugin_name(set.name) || set.name.contains("mps")) continue;
+        return "kubectl -n " + set.space + " rollout restart daemonset " + set.name;
+    }
+    return "kubectl -n kube-system rollout restart daemonset nvidia-device-plugin-daemonset";
 }
 
 }  // namespace aliquot::doctor

@@ -18,11 +18,15 @@ std::vector<const Object*> nodes_of(const Facts& facts);
 std::vector<std::string> gpu_resources(const Object& node);
 /// Empty: the node has no such label.
 std::string label(const Object& node, std::string_view name);
+/// Is the node the host whose files were read? By its host name; without one, where it is the only node.
+bool is_this_host(const Facts& facts, const Object& node);
 /// kUnknown: nodes_of() is empty, and why.
 Verdict no_nodes(const Facts& facts);
 /// kUnknown: one of these kinds was not read ("pods were not read: ..."), and why, when it is known.
 Verdict not_read(const Facts& facts, std::initializer_list<std::string_view> kinds);
 /// The ConfigMap that our agent reads by the API, when it is there: nothing names it in a volume.
 std::string agent_config(const Facts& facts);
+/// The command that restarts the device plugin, by its DaemonSet where that is known.
+std::string restart_of_plugin(const Facts& facts);
 
 }  // namespace aliquot::doctor

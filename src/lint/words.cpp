@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace aliquot::lint {
 namespace {
@@ -12,24 +13,31 @@ namespace {
 std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
     constexpr std::size_t kLongest = 64;
     if (a.size() > kLongest || b.size() > kLongest) return most + 1;
-    using Row = std::array<std::size_t, kLongest + 1>;
-    Row before_last{};
-    Row last{};
-    Row row{};
-    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    const std::size_t longer = std::max(a.size(), b.size());
+    if (longer - std::min(a.size(), b.size()) > most) return most + 1;
+    std::array<std::array<std::uint8_t, kLongest + 1>, 3> rows{};
+    for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = static_cast<std::uint8_t>(j);
+    std::size_t least_before = 0;
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        before_last = last;
-        last = row;
-        row[0] = i;
+        auto& row = rows[i % 3];
+        const auto& last = rows[(i + 2) % 3];
+        const auto& before_last = rows[(i + 1) % 3];
+        row[0] = static_cast<std::uint8_t>(i);
+        std::size_t least = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
             const bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0U : 1U)});
+            unsigned edits =
+                std::min({last[j] + 1U, row[j - 1] + 1U, last[j - 1] + (same ? 0U : 1U)});
             const bool crossed = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
                                  lower(a[i - 2]) == lower(b[j - 1]);
-            if (crossed) row[j] = std::min(row[j], before_last[j - 2] + 1);
+            if (crossed) edits = std::min(edits, before_last[j - 2] + 1U);
+            row[j] = static_cast<std::uint8_t>(edits);
+            least = std::min<std::size_t>(least, edits);
         }
+        if (least > most && least_before > most) return most + 1;  // it only grows from here
+        least_before = least;
     }
-    return row[b.size()];
+    return rows[a.size() % 3][b.size()];
 }
 
 }  // namespace
@@ -39,7 +47,8 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
     std::string_view best;
     std::size_t best_distance = most + 1;
     for (const std::string_view one : known) {
-        const std::size_t edits = distance(word, one, most);
+        if (best_distance == 0) break;
+        const std::size_t edits = distance(word, one, best_distance - 1);
         if (edits < best_distance) {
             best = one;
             best_distance = edits;

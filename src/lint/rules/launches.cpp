@@ -152,8 +152,19 @@ void check_container(const Object& object, const Container& container, Report& r
     std::vector<Piece> pieces;
     add_list(container.node->find("command"), pieces);
     add_list(container.node->find("args"), pieces);
+    const bool tgi = contains(container.image, "text-generation-inference");
     check_words(pieces, gpus,
-                is_launcher(container.image) || contains(container.image, "/vllm-openai"), report);
+                tgi || is_launcher(container.image) || contains(container.image, "/vllm-openai"),
+                report);
+    const EnvVar* shards = container.find_env("NUM_SHARD");
+    if (!tgi || shards == nullptr || gpus <= 0) return;
+    const auto number = parse_number<unsigned>(shards->value);
+    if (!number || *number <= gpus) return;
+    report
+        .add("RUN006", shards->node->mark,
+             "NUM_SHARD is " + shards->value + ", and the container gets " +
+                 std::to_string(static_cast<long>(gpus)) + " GPUs")
+        .expected("as many as it gets: " + std::to_string(static_cast<long>(gpus)));
 }
 
 /// `rayStartParams: {num-gpus: "2"}` beside a container with one.

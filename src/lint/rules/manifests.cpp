@@ -2,7 +2,9 @@
 // Manifests that no server can read: API003.
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include "base/text.h"
 #include "lint/families.h"
 #include "lint/kept.h"
 #include "lint/words.h"
@@ -64,9 +66,30 @@ std::size_t first_stray(const Block& block, std::size_t line) {
     return line;
 }
 
+/// A key that stands twice in one mapping: some readers refuse the file, others take the last value.
+void check_keys(const Value& node, bool strong, Report& report) {
+    std::map<std::string_view, unsigned> lines;
+    for (const Value::Entry& entry : node.entries) {
+        const std::string_view key = entry.first.scalar;
+        check_keys(entry.second, strong, report);
+        const auto [first, fresh] = lines.emplace(key, entry.first.mark.line);
+        if (fresh || key.empty() || key == "<<" || is_placeholder(key)) continue;
+        auto added = report.add("API003", entry.first.mark,
+                                concat({"the key '", key, "' stands twice, first in line ",
+                                        std::to_string(first->second)}));
+        if (!strong) added.severity(findings::Severity::kInfo);
+    }
+    for (const Value& item : node.items) check_keys(item, strong, report);
+}
+
 }  // namespace
 
 void check_manifests(const File& file, const Set& /*set*/, const Facts* /*facts*/, Report& report) {
+    for (const Object& object : file.objects) {
+        if (object.role != Role::kObject || object.templated || object.broken || object.inner)
+            continue;
+        check_keys(*object.node, is_about_gpus(file.blocks[object.block].text), report);
+    }
     for (const File::Unreadable& one : file.unreadable) {
         const Block& block = file.blocks[static_cast<std::size_t>(one.block)];
         if (block.setting != Setting::kFile || block.language != Language::kYaml) continue;

@@ -53,6 +53,18 @@ bool is_plain_system(const Image& image) {
            image.repository == "ubuntu" || image.repository == "debian";
 }
 
+/// "...-inference-cu124.2-3.ubuntu2204": the name itself tells which CUDA is in it.
+bool names_cuda(const Image& image) {
+    for (std::size_t at = 0; (at = image.repository.find("-cu", at)) != std::string::npos;) {
+        at += 3;
+        if (at + 1 < image.repository.size() && is_digit(image.repository[at]) &&
+            is_digit(image.repository[at + 1])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Whether the container of a chart's values that the image belongs to asks for a GPU.
 bool asks_beside(const File& file, const Image& image) {
     constexpr unsigned kMostLines = 4;  // repository, tag, pullPolicy
@@ -106,7 +118,7 @@ void check_pod_images(const File& file, const Set& set, const Facts* /*facts*/, 
                 std::any_of(one.command.begin(), one.command.end(),
                             [](const std::string& word) { return word == "kubectl"; });
             if (!asks && !scales) continue;
-            strong = asks && !moving && !is_plain_system(image);
+            strong = asks && !moving && !is_plain_system(image) && !names_cuda(image);
         } else if (image.source == Image::Source::kValues) {
             if (image.tag.empty()) continue;  // the chart has one
             strong = !moving && file.mentions("nvidia.com/gpu") &&

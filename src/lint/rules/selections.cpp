@@ -122,7 +122,8 @@ bool check_selector(const Value& selector, const std::vector<Labelled>& all, std
         return false;
     }
     // A value of the same key that is another word altogether: sure only where there is one thing.
-    const bool one = own.size() == 1 && all.size() == 1;
+    const bool one = own.size() == 1 && all.size() == 1 &&
+                     object.name_space != "kube-system";  // the cluster has pods of its own there
     if (!one || own.front()->object->is_workload() == (what == "Service")) return false;
     const Difference only = difference(selector, *own.front()->labels);
     if (only.count != 1 || own.front()->labels->find(only.entry->first.scalar) == nullptr)
@@ -141,6 +142,8 @@ struct Ports {
     std::vector<std::string_view> numbers;
     std::string text;  // of commands and arguments, which may open ports that are not listed
     bool computed = false;
+    bool found = false;     // there is such a pod
+    bool unlisted = false;  // a container lists none; its image may open some, without a name
 };
 
 Ports ports_of(const std::vector<Labelled>& all, const Value& selector) {
@@ -148,6 +151,7 @@ Ports ports_of(const std::vector<Labelled>& all, const Value& selector) {
     for (const Labelled& one : all) {
         if (!matches(selector, *one.labels)) continue;
         bool declared = false;
+        ports.found = true;
         for (const Container& container : one.pod->containers) {
             for (const std::string& word : container.command) ports.text += word + ' ';
             const Value* list = container.node == nullptr ? nullptr : container.node->find("ports");
@@ -166,7 +170,7 @@ Ports ports_of(const std::vector<Labelled>& all, const Value& selector) {
                 }
             }
         }
-        ports.computed = ports.computed || !declared;  // an image may say more
+        ports.unlisted = ports.unlisted || !declared;
     }
     return ports;
 }
@@ -196,7 +200,8 @@ void check_service_ports(const Object& object, const std::vector<Labelled>& pods
         if (target == nullptr || target->scalar.empty() || is_placeholder(target->scalar)) continue;
         const bool number = parse_number<unsigned>(target->scalar).has_value();
         const auto& all = number ? known.numbers : known.names;
-        if (known.computed || (known.numbers.empty() && number)) continue;
+        if (known.computed || !known.found || (number && (known.unlisted || known.numbers.empty())))
+            continue;
         if (std::find(all.begin(), all.end(), target->scalar) != all.end()) continue;
         // A container may open a port that it does not list.
         if (number && (all_served || contains(known.text, ':' + target->scalar))) continue;

@@ -30,6 +30,13 @@ std::optional<std::string> foreground_flag(const Words& words) {
     return std::nullopt;
 }
 
+/// "ExecStart=" takes back that of the unit which this file changes.
+bool resets_start(const Unit& unit) {
+    return std::any_of(unit.lines().begin(), unit.lines().end(), [](const UnitLine& line) {
+        return line.section == "Service" && line.key == "ExecStart" && line.value.empty();
+    });
+}
+
 void check_background(const Unit& unit, Report& report) {
     const UnitLine* start = unit.setting("ExecStart");
     const Words words = program_of(*start);
@@ -37,6 +44,7 @@ void check_background(const Unit& unit, Report& report) {
     const auto flag = foreground_flag(words);
     if (!flag) return;
     const UnitLine* type = unit.setting("Type");
+    if (type == nullptr && resets_start(unit)) return;  // a drop-in: the unit itself has the type
     const std::string kind = type == nullptr ? "simple" : lower(type->value);
     if (kind != "simple" && kind != "exec" && kind != "notify") return;
     if (unit.switched_on("RemainAfterExit") != nullptr) return;

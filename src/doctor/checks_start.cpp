@@ -95,7 +95,7 @@ struct Refused {
     bool login = false;
 };
 
-constexpr std::array<Refused, 7> kRefused{
+constexpr std::array<Refused, 9> kRefused{
     {{{"unauthorized", "authentication required", "anonymous token", "denied", "forbidden",
        "no basic auth"},
       "the registry wants a login, and the pod brings none that it takes",
@@ -113,7 +113,15 @@ constexpr std::array<Refused, 7> kRefused{
       "there is no such image or tag",
       "Compare name and tag with the registry's list; tags are deleted, too."},
      {{"no space left"}, "the node's disk is full", "Free it: crictl rmi --prune."},
-     {{"x509", "certificate", "http: server gave HTTP response"},
+     {{"expired or is not yet valid"},
+      "the registry's certificate is not valid at the time that the node's clock tells",
+      "Compare the clock (timedatectl) and let chrony or systemd-timesyncd set it; only where it "
+      "is "
+      "right must the registry renew its certificate."},
+     {{"http: server gave HTTP response"},
+      "the registry speaks HTTP, and the node asks for HTTPS",
+      "Name it with http:// in the runtime's hosts.toml (certs.d), or give it a certificate."},
+     {{"x509", "certificate"},
       "the node does not trust the registry's certificate",
       "Give the container runtime of the nodes the registry's CA (certs.d)."},
      {{"timeout", "no such host", "connection refused", "network is unreachable",

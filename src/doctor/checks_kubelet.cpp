@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "doctor/check.h"
@@ -86,6 +87,24 @@ Verdict judge_root(const Facts& facts) {
     return ok("the kubelet's directory is " + root);
 }
 
+/// Why a kubelet ends at its start, by its own words.
+struct Ended {
+    std::string_view words;
+    std::string_view why;
+    std::string_view fix;
+};
+constexpr std::array<Ended, 5> kEnded{
+    {{"certificate has expired or is not yet valid",
+      "a certificate is not valid at the time that the node's clock tells",
+      "compare timedatectl with the time (chrony sets it); where it is right renew the "
+      "certificate"},
+     {"running with swap on", "swap is on", "sudo swapoff -a, and its line out of /etc/fstab"},
+     {"unknown flag", "it was started with a flag that it does not have any more",
+      "take the flag out of /var/lib/kubelet/kubeadm-flags.env or /etc/default/kubelet"},
+     {"no space left on device", "its disk is full", "sudo crictl rmi --prune"},
+     {"failed to load Kubelet config file", "its configuration cannot be read",
+      "correct /var/lib/kubelet/config.yaml as the log says"}}};
+
 Verdict judge_socket(const Facts& facts) {
     const auto& directory = facts.kubelet.plugin_directory;
     if (!directory.ok()) return unknown(directory.reason);
@@ -96,6 +115,14 @@ Verdict judge_socket(const Facts& facts) {
     verdict.because(Evidence{.path = facts.kubelet.plugin_path,
                              .value = directory.value.empty() ? "empty" : join(directory.value),
                              .expected = "kubelet.sock"});
+    for (const Ended& one : kEnded) {
+        const LogLine* const said = kubelet_line(facts, {one.words});
+        if (said == nullptr) continue;
+        verdict.message = concat({"The kubelet does not run: ", one.why, "."});
+        verdict.because(said->place);
+        verdict.note(concat({one.fix, "; then sudo systemctl restart kubelet"}));
+        return verdict;
+    }
     verdict.fix("sudo systemctl status kubelet && sudo systemctl restart kubelet");
     return verdict;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/json_value.h"
 #include "base/time_text.h"
 #include "kube_client/informer.h"
 #include "kube_client/object.h"
@@ -141,7 +142,7 @@ bool Kubelets::Work::mark(const std::string& name, bool lost) {
                             {{"key", "node.kubernetes.io/unreachable"}, {"effect", "NoSchedule"}}})
              : Json(nullptr);
     const Json spec{{"spec", {{"taints", taints}}}};
-    if (!is_done(api_.patch(resources::nodes(), {"", name}, spec.dump(), patch_of(""))))
+    if (!is_done(api_.patch(resources::nodes(), {"", name}, dumped(spec), patch_of(""))))
         return false;
     if (!lost) return true;
     const Json unknown{{"type", "Ready"},
@@ -149,7 +150,7 @@ bool Kubelets::Work::mark(const std::string& name, bool lost) {
                        {"reason", "NodeStatusUnknown"},
                        {"message", "Kubelet stopped posting node status."}};
     const Json status{{"status", {{"conditions", Json::array({unknown})}}}};
-    return is_done(api_.patch(resources::nodes(), {"", name}, status.dump(), patch_of("status")));
+    return is_done(api_.patch(resources::nodes(), {"", name}, dumped(status), patch_of("status")));
 }
 
 /// The pods of a lost node are deleted; without its kubelet they stay for as long as it is away.
@@ -226,7 +227,7 @@ void Kubelets::Work::beat(const std::stop_token& stop) {
 
 std::vector<std::string> Kubelets::Work::containers_of(const std::string& json) {
     std::vector<std::string> names;
-    const Json pod = Json::parse(json, nullptr, false);
+    const Json pod = parse_json<Json>(json);
     const auto containers = pod.is_object() && pod.contains("spec")
                                 ? pod["spec"].value("containers", Json::array())
                                 : Json::array();
@@ -236,9 +237,9 @@ std::vector<std::string> Kubelets::Work::containers_of(const std::string& json) 
 
 bool Kubelets::Work::write_status(const ObjectKey& key, const std::string& uid,
                                   const std::string& patch) {
-    Json body = Json::parse(patch);
+    Json body = parse_json<Json>(patch);
     body["metadata"]["uid"] = uid;  // another pod of this name is refused
-    const auto written = api_.patch(resources::pods(), key, body.dump(), patch_of("status"));
+    const auto written = api_.patch(resources::pods(), key, dumped(body), patch_of("status"));
     return is_done(written);  // of another pod by now the watch tells
 }
 

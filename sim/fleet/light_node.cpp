@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "gpu/replica_id.h"
 #include "labels/labels.h"
 #include "node/offer_text.h"
@@ -71,9 +72,9 @@ std::string LightNode::object(const std::string& zone) const {
                 {"kubernetes.io/os", "linux"},
                 {"kubernetes.io/arch", "amd64"}};
     if (!zone.empty()) labels["topology.kubernetes.io/zone"] = zone;
-    return Json{
-        {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", name_}, {"labels", labels}}}}
-        .dump();
+    return dumped(Json{{"apiVersion", "v1"},
+                       {"kind", "Node"},
+                       {"metadata", {{"name", name_}, {"labels", labels}}}});
 }
 
 std::string LightNode::status() const {
@@ -95,12 +96,12 @@ std::string LightNode::status() const {
                      {"status", "True"},
                      {"reason", "KubeletReady"},
                      {"message", "kubelet is posting ready status"}};
-    return Json{{"status",
-                 {{"capacity", capacity},
-                  {"allocatable", amounts},
-                  {"conditions", Json::array({ready})},
-                  {"nodeInfo", {{"kubeletVersion", "v1.36.2"}, {"operatingSystem", "linux"}}}}}}
-        .dump();
+    return dumped(
+        Json{{"status",
+              {{"capacity", capacity},
+               {"allocatable", amounts},
+               {"conditions", Json::array({ready})},
+               {"nodeInfo", {{"kubeletVersion", "v1.36.2"}, {"operatingSystem", "linux"}}}}}});
 }
 
 std::string LightNode::told() const {
@@ -112,13 +113,12 @@ std::string LightNode::told() const {
     }
     Json labels = labels::feature_labels(
         {.inventory = inventory_, .offer = offer_, .machine = {}, .pci_class = {}});
-    return Json{{"metadata",
-                 {{"labels", labels},
-                  {"annotations",
-                   {{"aliquot.dev/gpus", node::to_json(gpus)},
-                    {"aliquot.dev/shares", node::to_json(node::share_statuses(offer_))},
-                    {"aliquot.dev/granted", scheduling::to_json(granted())}}}}}}
-        .dump();
+    return dumped(Json{{"metadata",
+                        {{"labels", labels},
+                         {"annotations",
+                          {{"aliquot.dev/gpus", node::to_json(gpus)},
+                           {"aliquot.dev/shares", node::to_json(node::share_statuses(offer_))},
+                           {"aliquot.dev/granted", scheduling::to_json(granted())}}}}}});
 }
 
 const sharing::Resource* LightNode::find(const std::string& resource) const {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/time_text.h"
 
 namespace aliquot::sim::fleet {
@@ -17,13 +18,13 @@ void renew_lease(kube_client::Api& api, const std::string& node) {
                     {"leaseDurationSeconds", 40},
                     {"renewTime", rfc3339_micro(std::chrono::system_clock::now())}};
     const auto renewed =
-        api.patch(leases, {kNamespace, node}, Json{{"spec", spec}}.dump(), {.write = write});
+        api.patch(leases, {kNamespace, node}, dumped(Json{{"spec", spec}}), {.write = write});
     if (renewed || renewed.failure().reason != kube_client::Reason::kNotFound) return;
     const Json lease{{"apiVersion", "coordination.k8s.io/v1"},
                      {"kind", "Lease"},
                      {"metadata", {{"name", node}}},
                      {"spec", spec}};
-    (void)api.create(leases, kNamespace, lease.dump(), write);
+    (void)api.create(leases, kNamespace, dumped(lease), write);
 }
 
 }  // namespace aliquot::sim::fleet

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
+
 namespace aliquot::sim::fleet {
 namespace {
 
@@ -37,31 +39,28 @@ Json container_statuses(const std::vector<std::string>& containers, const Json& 
 
 std::string running_status(const std::vector<std::string>& containers, const std::string& now) {
     const Json state{{"running", {{"startedAt", now}}}};
-    return Json{{"status",
-                 {{"phase", "Running"},
-                  {"startTime", now},
-                  {"conditions", conditions("True", now)},
-                  {"containerStatuses", container_statuses(containers, state, true)}}}}
-        .dump();
+    return dumped(Json{{"status",
+                        {{"phase", "Running"},
+                         {"startTime", now},
+                         {"conditions", conditions("True", now)},
+                         {"containerStatuses", container_statuses(containers, state, true)}}}});
 }
 
 std::string succeeded_status(const std::vector<std::string>& containers, const std::string& now) {
     const Json state{
         {"terminated", {{"exitCode", 0}, {"reason", "Completed"}, {"finishedAt", now}}}};
-    return Json{{"status",
-                 {{"phase", "Succeeded"},
-                  {"conditions", conditions("False", now)},
-                  {"containerStatuses", container_statuses(containers, state, false)}}}}
-        .dump();
+    return dumped(Json{{"status",
+                        {{"phase", "Succeeded"},
+                         {"conditions", conditions("False", now)},
+                         {"containerStatuses", container_statuses(containers, state, false)}}}});
 }
 
 std::string refused_status(const std::string& why, const std::string& now) {
-    return Json{{"status",
-                 {{"phase", "Failed"},
-                  {"reason", "UnexpectedAdmissionError"},
-                  {"message", why},
-                  {"startTime", now}}}}
-        .dump();
+    return dumped(Json{{"status",
+                        {{"phase", "Failed"},
+                         {"reason", "UnexpectedAdmissionError"},
+                         {"message", why},
+                         {"startTime", now}}}});
 }
 
 }  // namespace aliquot::sim::fleet

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/time_text.h"
 #include "kube_client/informer.h"
 #include "scheduling/gpu_pod.h"
@@ -175,7 +176,7 @@ void Scheduler::Work::tell(Waiting& waiting, const std::string& why) {
     const Json patch{{"metadata", {{"uid", waiting.head.uid}}},
                      {"status", {{"conditions", Json::array({condition})}}}};
     const auto written = api_.patch(
-        resources::pods(), {waiting.head.name_space, waiting.head.name}, patch.dump(),
+        resources::pods(), {waiting.head.name_space, waiting.head.name}, dumped(patch),
         {.kind = kube_client::PatchKind::kStrategic,
          .write = {
              .field_manager = "kube-scheduler", .subresource = "status", .call = {kBindWait}}});

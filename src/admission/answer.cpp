@@ -104,7 +104,7 @@ Review review_by(std::string_view body, const Judge& judge) {
     if (is_nested_deeper(body, kDeepest))
         return malformed("the review is nested deeper than 64 levels");
     try {
-        const Json root = Json::parse(body, nullptr, false);
+        const Json root = parse_json<Json>(body);
         if (text_at(root, "kind") != "AdmissionReview") {
             return malformed("the body is no AdmissionReview");
         }

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "document/path.h"
 #include "k8s/pod.h"
 #include "k8s/resource_name.h"
@@ -106,7 +107,7 @@ private:
             value.scalar = json.get<std::string>();
         } else if (!json.is_null()) {
             value.kind = json.is_boolean() ? Value::Kind::kBool : Value::Kind::kFloat;
-            value.scalar = json.dump();
+            value.scalar = dumped(json);
         }
         return value;
     }

@@ -133,8 +133,7 @@ Decision binding(const Json& request,
 
 Decision decide(std::string_view pod, const Cluster& cluster, const PatchOptions& options) {
     try {
-        const Json json =
-            is_nested_deeper(pod, kDeepest) ? Json() : Json::parse(pod, nullptr, false);
+        const Json json = is_nested_deeper(pod, kDeepest) ? Json() : parse_json<Json>(pod);
         return decide_of(json, cluster, options);
     } catch (const std::exception& problem) {
         Decision failed;

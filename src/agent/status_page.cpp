@@ -6,6 +6,7 @@
 #include "agent/guard_json.h"
 #include "agent/mps_control.h"
 #include "agent/mps_json.h"
+#include "base/json_value.h"
 #include "gpu/json.h"
 
 namespace aliquot::agent {
@@ -166,8 +167,7 @@ http::Response StatusBoard::status(const Observation* seen, const Serving& servi
     }
     page["remarks"] = remarks_;
     page["metricsPort"] = metrics_port_ == 0 ? Json(nullptr) : Json(metrics_port_);
-    return {.content_type = "application/json",
-            .body = page.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"};
+    return {.content_type = "application/json", .body = dumped(page, 2) + "\n"};
 }
 
 }  // namespace aliquot::agent

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 /// Reads and writes an nlohmann::json (ordered or not) that holds what somebody else wrote: what is missing
@@ -58,10 +59,15 @@ std::map<std::string, std::string> texts_of(const Json& object) {
     return texts;
 }
 
+// Of nlohmann::json and nlohmann::ordered_json, compiled once (json_value.cpp): the library's own are templates,
+// two seconds of each compilation that calls both.
+
+/// Discarded (`is_discarded()`): no JSON.
+template <class Json>
+Json parse_json(std::string_view text);
+
 /// On one line, without blanks; with `indent` blanks a level on many. Bytes that are no UTF-8 become U+FFFD.
 template <class Json>
-std::string dumped(const Json& json, int indent = -1) {
-    return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
+std::string dumped(const Json& json, int indent = -1);
 
 }  // namespace aliquot

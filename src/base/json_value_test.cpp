@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace aliquot {
 namespace {
@@ -45,6 +46,20 @@ TEST(JsonValue, IsWrittenAsValidUtf8) {
     EXPECT_EQ(dumped(nlohmann::ordered_json{{"b", "\xff"}, {"a", 1}}),
               "{\"b\":\"\xef\xbf\xbd\",\"a\":1}");
     EXPECT_EQ(dumped(nlohmann::json{{"a", 1}}, 2), "{\n  \"a\": 1\n}");
+}
+
+TEST(JsonValue, ParsesAllOfATextOrNothing) {
+    EXPECT_EQ(parse_json<nlohmann::json>(R"({"b":1,"a":[]})").size(), 2U);
+    EXPECT_EQ(dumped(parse_json<nlohmann::ordered_json>(R"({"b":1,"a":[]})")), R"({"b":1,"a":[]})");
+    EXPECT_TRUE(parse_json<nlohmann::json>("").is_discarded());
+    EXPECT_TRUE(parse_json<nlohmann::json>("{} x").is_discarded());
+    EXPECT_TRUE(parse_json<nlohmann::json>("{\"a\":\"\xff\"}").is_discarded());
+    // What was not parsed reads as nothing.
+    EXPECT_EQ(text_at(parse_json<nlohmann::json>("{"), "a"), "");
+    // As deep as memory allows: the library parses without recursion.
+    EXPECT_TRUE(parse_json<nlohmann::json>(std::string(100'000, '[')).is_discarded());
+    EXPECT_FALSE(parse_json<nlohmann::json>(std::string(100'000, '[') + std::string(100'000, ']'))
+                     .is_discarded());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "cdi/spec.h"
 
 namespace aliquot::cdi {
@@ -61,7 +62,7 @@ Result<std::string> to_json(const Spec& spec) {
                   {"kind", spec.kind},
                   {"devices", to_list(spec.devices)}};
     if (spec.edits != Edits{}) document["containerEdits"] = to_object(spec.edits);
-    return document.dump(2) + "\n";
+    return dumped(document, 2) + "\n";
 }
 
 }  // namespace aliquot::cdi

@@ -24,7 +24,7 @@ std::string text_of(const nlohmann::ordered_json& json) {
     if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80U; })) {
         return text;
     }
-    return nlohmann::ordered_json::parse(dumped(json)).get<std::string>();
+    return parse_json<nlohmann::ordered_json>(dumped(json)).get<std::string>();
 }
 
 Value number_of(const nlohmann::ordered_json& json) {
@@ -32,7 +32,7 @@ Value number_of(const nlohmann::ordered_json& json) {
     if (json.is_number_float() && !std::isfinite(json.get<double>()))
         return value;  // as JSON has it
     value.kind = json.is_number_float() ? Value::Kind::kFloat : Value::Kind::kInteger;
-    value.scalar = json.dump();
+    value.scalar = dumped(json);
     // "1e+20" is a text to readers of YAML 1.1.
     const auto power = value.scalar.find('e');
     if (power != std::string::npos && !value.scalar.contains('.')) value.scalar.insert(power, ".0");

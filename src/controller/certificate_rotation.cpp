@@ -27,7 +27,7 @@ const kube_client::Resource& webhook_configurations() {
 }
 
 std::string trust_patch(std::string_view json, const std::string& bundle) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     const Json& webhooks = member(root, "webhooks");
     if (!webhooks.is_array()) return {};
     const std::string encoded = encode_base64(bundle);
@@ -39,7 +39,7 @@ std::string trust_patch(std::string_view json, const std::string& bundle) {
         changed.push_back({{"name", name}, {"clientConfig", {{"caBundle", encoded}}}});
     }
     if (changed.empty()) return {};
-    return Json{{"webhooks", std::move(changed)}}.dump();
+    return dumped(Json{{"webhooks", std::move(changed)}});
 }
 
 Result<Done> CertificateRotation::write(const kube_client::StoredObject& present,

@@ -35,7 +35,8 @@ std::string gpus_asked(const Json& spec) {
         for (const auto& [name, amount] : limits.items()) {
             if (!k8s::is_gpu_resource(name)) continue;
             if (!asked.empty()) asked += ", ";
-            asked += name + ": " + (amount.is_string() ? amount.get<std::string>() : amount.dump());
+            asked +=
+                name + ": " + (amount.is_string() ? amount.get<std::string>() : dumped(amount));
         }
     }
     return asked;
@@ -99,7 +100,7 @@ Result<scaling::GatherOptions> gathering(const PageOptions& options) {
 std::vector<page::PodSeen> waiting_pods(const kube_client::Page& pods) {
     std::vector<page::PodSeen> waiting;
     for (const kube_client::Object& object : pods.items) {
-        const Json pod = Json::parse(object.json, nullptr, false);
+        const Json pod = parse_json<Json>(object.json);
         const Json& spec = member(pod, "spec");
         std::string asked = gpus_asked(spec);
         const std::string phase = text_at(member(pod, "status"), "phase");

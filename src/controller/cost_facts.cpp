@@ -50,7 +50,7 @@ std::string user_of(const k8s::Labels& labels) { return first_of(labels, {"aliqu
 PodFacts pod_facts(std::string_view json) {
     PodFacts facts;
     const auto pod = k8s::parse_pod(json);
-    const Json object = Json::parse(json, nullptr, false);
+    const Json object = parse_json<Json>(json);
     if (!pod || !object.is_object()) return facts;
     facts.queue = queue_of(pod->labels);
     facts.user = user_of(pod->labels);

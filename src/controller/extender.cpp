@@ -35,7 +35,7 @@ Error no_question(std::string what) { return {ErrorCode::kInvalidInput, std::mov
 Result<Arguments> read_arguments(std::string_view body) {
     if (is_nested_deeper(body, kDeepestQuestion))
         return no_question("the body is nested deeper than 64 levels");
-    const Json root = Json::parse(body, nullptr, false);
+    const Json root = parse_json<Json>(body);
     if (!root.is_object()) return no_question("the body is no JSON object; expected ExtenderArgs");
     const Json& names = member(root, "NodeNames");
     if (!names.is_array()) {

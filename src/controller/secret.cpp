@@ -46,7 +46,7 @@ Json& object_at(Json& root, const char* key) {
 }  // namespace
 
 KeptCredentials read_secret(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_object()) return {};
     const auto pair = [&](const char* certificate, const char* key) {
         return http::Certificate{.certificate = content(root, certificate),
@@ -60,7 +60,7 @@ KeptCredentials read_secret(std::string_view json) {
 
 std::string write_secret(std::string_view json, const kube_client::ObjectKey& key,
                          const Credentials& credentials, std::uint64_t epoch) {
-    Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
+    Json root = json.empty() ? Json::object() : parse_json<Json>(json);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "v1";
     root["kind"] = "Secret";

@@ -44,7 +44,7 @@ Json status_of_review(kube_client::Api& api, const kube_client::Resource& kind, 
                      {{"kind", kind.kind}, {"why", answer.failure().message}});
         return {};
     }
-    return member(Json::parse(answer->json, nullptr, false), "status");
+    return member(parse_json<Json>(answer->json), "status");
 }
 
 Json attributes_of(const Right& right) {
@@ -82,7 +82,7 @@ std::string TokenReviews::shown_by(const http::Request& request) {
 }
 
 int TokenReviews::may(const Verdict& user, const Right& right) const {
-    Json spec = Json::parse(user.subject, nullptr, false);
+    Json spec = parse_json<Json>(user.subject);
     if (!spec.is_object()) return kMayNot;
     spec["resourceAttributes"] = attributes_of(right);
     const Json may = status_of_review(api_, access_reviews(), std::move(spec));

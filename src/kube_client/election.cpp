@@ -57,7 +57,7 @@ std::string Elector::leader() const {
 }
 
 Elector::Record Elector::read(const Object& lease) {
-    const Json root = Json::parse(lease.json, nullptr, false);
+    const Json root = parse_json<Json>(lease.json);
     if (!root.is_object()) return {};
     const Json spec = spec_of(root);
     return {.holder = text_at(spec, "holderIdentity"),
@@ -71,7 +71,7 @@ Elector::Record Elector::read(const Object& lease) {
 
 /// The lease as we want it; what others keep in it stays.
 std::string Elector::written(const std::string& json, LeaseWrite write) const {
-    Json root = json.empty() ? Json::object() : Json::parse(json, nullptr, false);
+    Json root = json.empty() ? Json::object() : parse_json<Json>(json);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "coordination.k8s.io/v1";
     root["kind"] = "Lease";
@@ -95,7 +95,7 @@ std::string Elector::written(const std::string& json, LeaseWrite write) const {
     }
     spec["renewTime"] = now;
     root["spec"] = std::move(spec);
-    return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(root);
 }
 
 void Elector::observe(const Object& lease) {

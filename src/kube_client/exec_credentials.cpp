@@ -22,7 +22,7 @@ Result<ExecAnswer> read_exec_answer(std::string_view json, std::string_view api_
     const auto refuse = [](std::string_view why) {
         return Error{ErrorCode::kInvalidInput, "the answer " + std::string(why)};
     };
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_object()) return refuse("is no JSON object");
     if (text_at(root, "kind") != "ExecCredential") return refuse("is no ExecCredential");
     if (text_at(root, "apiVersion") != api_version) {
@@ -65,7 +65,7 @@ std::string exec_info(const ConfigExec& exec, const ConfigCluster& cluster,
     }
     const Json root{
         {"kind", "ExecCredential"}, {"apiVersion", exec.api_version}, {"spec", std::move(spec)}};
-    return root.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dumped(root);
 }
 
 ExecCredentials::ExecCredentials(ConfigExec exec, ConfigCluster cluster,

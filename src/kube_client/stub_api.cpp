@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/number.h"
 
 namespace aliquot::kube_client {
@@ -12,7 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 std::string status(int code, std::string_view reason) {
-    return Json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", "stub"}}.dump();
+    return dumped(
+        Json{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", "stub"}});
 }
 
 Reply refuse(int code, std::string_view reason) {
@@ -76,9 +78,9 @@ std::string StubApi::keep(const std::string& collection, const ObjectKey& key,
     if (!key.namespace_name.empty()) object["metadata"]["namespace"] = key.namespace_name;
     object["metadata"]["uid"] = stored.uid;
     object["metadata"]["resourceVersion"] = std::to_string(version_);
-    stored.json = object.dump();
+    stored.json = dumped(object);
     history_.push_back({version_, collection, key,
-                        Json{{"type", event}, {"object", std::move(object)}}.dump() + "\n"});
+                        dumped(Json{{"type", event}, {"object", std::move(object)}}) + "\n"});
     changed_.notify_all();
     return stored.json;
 }
@@ -180,8 +182,9 @@ Reply StubApi::store(const Place& place, const std::string& body, bool must_be_n
     if (!must_be_new && !version.empty() && version != std::to_string(found->second.version)) {
         return refuse(409, "Conflict");
     }
-    return {.status = must_be_new ? 201 : 200,
-            .body = keep(place.collection, key, object.dump(), must_be_new ? "ADDED" : "MODIFIED")};
+    return {
+        .status = must_be_new ? 201 : 200,
+        .body = keep(place.collection, key, dumped(object), must_be_new ? "ADDED" : "MODIFIED")};
 }
 
 namespace {
@@ -225,7 +228,7 @@ Reply StubApi::merge(const Place& place, const std::string& body) {
     if (object["metadata"].value("resourceVersion", "") != std::to_string(found->second.version)) {
         return refuse(409, "Conflict");
     }
-    return {.status = 200, .body = keep(place.collection, place.key, object.dump(), "MODIFIED")};
+    return {.status = 200, .body = keep(place.collection, place.key, dumped(object), "MODIFIED")};
 }
 
 Reply StubApi::drop(const Place& place) {

@@ -140,7 +140,7 @@ std::string to_json(const ConfigStatus& told) {
 }
 
 std::optional<ConfigStatus> parse_config_status(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_object()) return std::nullopt;
     const auto source = std::ranges::find(kSources, text_at(root, "source"));
     if (source == kSources.end()) return std::nullopt;

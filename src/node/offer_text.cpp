@@ -84,7 +84,7 @@ std::string to_json(const std::vector<GpuStatus>& gpus) {
 }
 
 std::optional<std::vector<GpuStatus>> parse_gpu_statuses(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_array()) return std::nullopt;
     std::vector<GpuStatus> told;
     for (const Json& one : root) {
@@ -164,7 +164,7 @@ std::string to_json(const std::vector<ShareStatus>& shares) {
 }
 
 std::optional<std::vector<ShareStatus>> parse_share_statuses(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_array()) return std::nullopt;
     std::vector<ShareStatus> told;
     for (const Json& one : root) {

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_value.h"
+
 namespace aliquot::pods {
 namespace {
 
@@ -87,7 +89,7 @@ Result<std::vector<CheckpointEntry>> parse_checkpoint(std::string_view text) {
     if (is_too_deep(text)) return malformed("brackets too deep");
     // All of it, though most of the file are the plugins' answers: a parser that is told what to leave
     // out goes over a list again for each of its entries.
-    const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+    const Json json = parse_json<Json>(text);
     if (!json.is_object()) return malformed("not a JSON object");
     const auto data = json.find("Data");
     if (data == json.end() || !data->is_object()) return malformed("no object 'Data'");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/number.h"
 #include "base/take_text.h"
 #include "base/text.h"
@@ -71,7 +72,7 @@ bool read_philly_job(const Json& entry, TraceJob& job) {
 }  // namespace
 
 Result<Trace> read_philly(const std::string& file, std::string_view text) {
-    const Json log = Json::parse(text, nullptr, false);
+    const Json log = parse_json<Json>(text);
     if (!log.is_array())
         return unreadable(file, "no list of jobs, expected Philly's cluster_job_log");
     Trace trace;
@@ -88,7 +89,7 @@ Result<Trace> read_philly(const std::string& file, std::string_view text) {
 
 Result<Trace> read_gavel(const std::string& file, std::string_view text,
                          const std::string& speeds_file, std::string_view speeds) {
-    const Json table = Json::parse(speeds, nullptr, false);
+    const Json table = parse_json<Json>(speeds);
     const auto v100 = table.is_object() ? table.find("v100") : table.end();
     if (!table.is_object() || v100 == table.end() || !v100->is_object())
         return unreadable(speeds_file,

@@ -32,7 +32,7 @@ std::string to_json(const MoveNote& note) {
 
 std::optional<MoveNote> parse_move_note(std::string_view json) {
     if (json.size() > kMostNoteBytes) return std::nullopt;
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_object() || number_at<unsigned>(root, "v") != kNoteVersion) return std::nullopt;
     const auto until = parse_rfc3339(text_at(root, "until"));
     MoveNote note{.until = {}, .to = {.node = text_at(root, "node")}};

@@ -37,7 +37,7 @@ std::string to_json(const Plan& plan) {
 
 std::optional<Plan> parse_plan(std::string_view json) {
     if (json.size() > kMostBytes) return std::nullopt;
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     if (!root.is_object() || number_at<unsigned>(root, "v") != kVersion) return std::nullopt;
     Plan plan{.generation = number_at<std::uint64_t>(root, "gen")};
     const Json& asked = member(root, "ask");

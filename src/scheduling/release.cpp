@@ -86,7 +86,7 @@ void add_affinity(Json& patch, const Json& spec, const Plan& plan,
 
 Result<std::string> release_patch(std::string_view pod_json, const Plan& plan,
                                   const std::map<std::string, std::string>& hostnames) {
-    const Json pod = Json::parse(pod_json, nullptr, false);
+    const Json pod = parse_json<Json>(pod_json);
     if (!pod.is_object()) return Error{ErrorCode::kInvalidInput, "the pod is no JSON object"};
     const Json& metadata = member(pod, "metadata");
     const Json& spec = member(pod, "spec");

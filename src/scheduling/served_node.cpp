@@ -74,7 +74,7 @@ k8s::Labels topology_of(const k8s::Labels& labels) {
 }
 
 Granted parse_granted(std::string_view json) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     Granted granted;
     if (!root.is_object()) return granted;
     for (const auto& [pod, resources] : root.items()) {

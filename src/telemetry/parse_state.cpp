@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "telemetry/json.h"
@@ -345,7 +346,7 @@ Result<Snapshot> parse_state(std::string_view json) {
     if (json.size() > kMostBytes) {
         return Error{ErrorCode::kInvalidInput, "the agent's state is larger than 16 MiB"};
     }
-    const ParsedJson parsed = ParsedJson::parse(json, nullptr, false);
+    const ParsedJson parsed = parse_json<ParsedJson>(json);
     if (parsed.is_discarded() || !parsed.is_object()) {
         return Error{ErrorCode::kInvalidInput, "the agent's state is not a JSON object"};
     }

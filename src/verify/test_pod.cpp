@@ -49,11 +49,11 @@ std::string template_json(const TestPod& pod) {
             {"requests", {{"memory", pod.claim.memory}, {"compute", pod.claim.compute}}}};
     }
     const Json request{{"name", "gpu"}, {"exactly", std::move(exactly)}};
-    return Json{{"apiVersion", "resource.k8s.io/v1"},
-                {"kind", "ResourceClaimTemplate"},
-                {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
-                {"spec", {{"spec", {{"devices", {{"requests", Json::array({request})}}}}}}}}
-        .dump();
+    return dumped(
+        Json{{"apiVersion", "resource.k8s.io/v1"},
+             {"kind", "ResourceClaimTemplate"},
+             {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
+             {"spec", {{"spec", {{"devices", {{"requests", Json::array({request})}}}}}}}});
 }
 
 std::string to_json(const TestPod& pod) {
@@ -90,17 +90,16 @@ std::string to_json(const TestPod& pod) {
             Json::array({{{"name", "gpu"}, {"resourceClaimTemplateName", pod.name}}});
     }
     if (!pod.runtime_class.empty()) spec["runtimeClassName"] = pod.runtime_class;
-    return Json{{"apiVersion", "v1"},
-                {"kind", "Pod"},
-                {"metadata",
-                 {{"name", pod.name},
-                  {"namespace", pod.space},
-                  {"labels",
-                   {{"app.kubernetes.io/name", "aliquot"},
-                    {"app.kubernetes.io/component", "verify"},
-                    {"app.kubernetes.io/managed-by", "aliquot"}}}}},
-                {"spec", std::move(spec)}}
-        .dump();
+    return dumped(Json{{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata",
+                        {{"name", pod.name},
+                         {"namespace", pod.space},
+                         {"labels",
+                          {{"app.kubernetes.io/name", "aliquot"},
+                           {"app.kubernetes.io/component", "verify"},
+                           {"app.kubernetes.io/managed-by", "aliquot"}}}}},
+                       {"spec", std::move(spec)}});
 }
 
 std::optional<ProbeAnswer> read_answer(std::string_view log) {
@@ -109,7 +108,7 @@ std::optional<ProbeAnswer> read_answer(std::string_view log) {
         const std::string_view line = log.substr(0, end);
         log.remove_prefix(std::min(end + 1, log.size()));
         if (!line.starts_with('{')) continue;
-        const Json root = Json::parse(line, nullptr, false);
+        const Json root = parse_json<Json>(line);
         if (!root.is_object() || !root.contains("arithmetic")) continue;
         ProbeAnswer answer{
             .driver = text_at(root, "driver"),
@@ -140,7 +139,7 @@ bool PodState::is_hopeless() const {
 }
 
 PodState read_state(std::string_view pod_json) {
-    const Json root = Json::parse(pod_json, nullptr, false);
+    const Json root = parse_json<Json>(pod_json);
     const Json& status = member(root, "status");
     PodState state{.phase = text_at(status, "phase"),
                    .placed = !text_at(member(root, "spec"), "nodeName").empty(),

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 
+#include "base/json_value.h"
 #include "base/sentence.h"
 #include "cli/answer.h"
 #include "cli/cluster/install_options.h"
@@ -247,7 +248,7 @@ void run(Context& context, const InstallOptions& words) {
         if (words.format == "json") {
             nlohmann::ordered_json items = nlohmann::ordered_json::array();
             for (const install::Manifest& one : manifests) {
-                items.push_back(nlohmann::ordered_json::parse(install::to_json(one)));
+                items.push_back(parse_json<nlohmann::ordered_json>(install::to_json(one)));
             }
             const nlohmann::ordered_json list{
                 {"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}};

@@ -30,10 +30,10 @@ constexpr std::size_t kMostCountedMoves = 10'000;  // that are read
 }  // namespace
 
 MoveLease::State MoveLease::read(const std::string& json, Time now) {
-    const Json root = Json::parse(json, nullptr, false);
+    const Json root = parse_json<Json>(json);
     State state;
     const Json& annotations = member(member(root, "metadata"), "annotations");
-    const Json times = Json::parse(text_at(annotations, kMovesAnnotation), nullptr, false);
+    const Json times = parse_json<Json>(text_at(annotations, kMovesAnnotation));
     for (const Json& one : times.is_array() ? times : Json::array()) {
         const auto at = one.is_string() ? parse_rfc3339(one.get<std::string>()) : std::nullopt;
         if (at && now - *at < hours(1) && state.moves.size() < kMostCountedMoves)
@@ -52,7 +52,7 @@ MoveLease::State MoveLease::read(const std::string& json, Time now) {
 
 /// The Lease as it is to be; what others keep in it stays.
 std::string MoveLease::written(const std::string& json, const State& state) const {
-    Json root = Json::parse(json, nullptr, false);
+    Json root = parse_json<Json>(json);
     if (!root.is_object()) root = Json::object();
     root["apiVersion"] = "coordination.k8s.io/v1";
     root["kind"] = "Lease";

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/json_value.h"
 #include "base/nearest_word.h"
 #include "cli/cluster/node_command.h"
 
@@ -21,13 +22,12 @@ std::string apply_body(const node::GpuNode& node, const std::set<std::string>& o
         const auto value = change.set.find(key);
         labels[key] = value != change.set.end() ? value->second : *node.object.label(key);
     }
-    return nlohmann::json{{"apiVersion", "v1"},
-                          {"kind", "Node"},
-                          {"metadata",
-                           {{"name", node.name()},
-                            {"resourceVersion", node.object.resource_version},
-                            {"labels", std::move(labels)}}}}
-        .dump();
+    return dumped(nlohmann::json{{"apiVersion", "v1"},
+                                 {"kind", "Node"},
+                                 {"metadata",
+                                  {{"name", node.name()},
+                                   {"resourceVersion", node.object.resource_version},
+                                   {"labels", std::move(labels)}}}});
 }
 
 kube_client::Outcome<LabelOutcome> try_change(kube_client::Api& api, const ClusterOptions& words,

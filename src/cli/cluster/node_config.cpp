@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json_value.h"
 #include "base/nearest_word.h"
 #include "base/sentence.h"
 #include "cli/answer.h"
@@ -61,7 +62,7 @@ std::optional<Map> read_map(Context& context, kube_client::Api& api,
         return std::nullopt;
     }
     Map map{.resource_version = object->resource_version};
-    const auto json = nlohmann::json::parse(object->json, nullptr, false);
+    const auto json = parse_json<nlohmann::json>(object->json);
     const auto data = json.find("data");
     if (data == json.end() || !data->is_object()) return map;
     for (const auto& [key, text] : data->items()) {
@@ -131,7 +132,7 @@ void set(Context& context, NodeConfigOptions& words) {
         if (!outcome->foreign.empty()) {  // a person asks for this very label to go
             const nlohmann::json body{{"metadata", {{"labels", {{node::kConfigLabel, nullptr}}}}}};
             const auto gone =
-                api.patch(kube_client::resources::nodes(), {"", node.name()}, body.dump(),
+                api.patch(kube_client::resources::nodes(), {"", node.name()}, dumped(body),
                           {.kind = kube_client::PatchKind::kMerge,
                            .write = {.dry_run = words.dry_run, .call = call_of(words.cluster)}});
             if (!gone) return fail(context, gone.failure());
@@ -219,11 +220,11 @@ kube_client::Outcome<Done> write_key(Context& context, kube_client::Api& api,
                                           {"app.kubernetes.io/managed-by", "aliquot"}}}}},
                                       {"data", data}};
             written = api.create(kube_client::resources::config_maps(),
-                                 map_key(words).namespace_name, body.dump(), write);
+                                 map_key(words).namespace_name, dumped(body), write);
         } else {
             const nlohmann::json body{{"metadata", {{"resourceVersion", map->resource_version}}},
                                       {"data", data}};
-            written = api.patch(kube_client::resources::config_maps(), map_key(words), body.dump(),
+            written = api.patch(kube_client::resources::config_maps(), map_key(words), dumped(body),
                                 {.kind = kube_client::PatchKind::kMerge, .write = write});
         }
         if (written) return Done{};

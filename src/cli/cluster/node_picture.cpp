@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json_value.h"
 #include "base/sentence.h"
 #include "cli/answer.h"
 #include "node/names.h"
@@ -118,9 +119,9 @@ Json to_json(const NodePicture& picture, const node::GpuNode& node) {
             {"agent", node.agent},
             {"healthy", node.is_well()},
             {"models", node.models()},
-            {"gpus", Json::parse(node::to_json(node.gpus))},
+            {"gpus", parse_json<Json>(node::to_json(node.gpus))},
             {"shares", std::move(shares)},
-            {"offer", Json::parse(node::to_json(node.shares))},
+            {"offer", parse_json<Json>(node::to_json(node.shares))},
             {"claimDevices", picture.claims_problem.empty() ? std::move(claim_devices) : Json()},
             {"pods", pods_json(picture, node)},
             {"config", std::move(config)},

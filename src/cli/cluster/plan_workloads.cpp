@@ -88,7 +88,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::string text() const { return operations_.dump(); }
+    [[nodiscard]] std::string text() const { return dumped(operations_); }
 
 private:
     void add(const char* operation, const std::string& path, const PlanJson& value) {
@@ -157,7 +157,7 @@ WorkloadWay way_of(const MovedWorkload& workload, const std::string& deployment)
                     workload.given.resource};
     }
     if (deployment.empty()) return nothing("is not there");
-    const PlanJson json = PlanJson::parse(deployment, nullptr, false);
+    const PlanJson json = parse_json<PlanJson>(deployment);
     const PlanJson& containers =
         member(member(member(member(json, "spec"), "template"), "spec"), "containers");
     if (!containers.is_array()) return refused("cannot be read: it has no list of containers");

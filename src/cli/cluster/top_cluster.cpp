@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_value.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "cli/cluster/cluster_flags.h"
@@ -30,7 +31,7 @@ struct AgentPod {
 
 /// Of a pod's JSON; empty: it is on no node yet.
 std::optional<AgentPod> read_agent(const kube_client::Object& object) {
-    const nlohmann::json pod = nlohmann::json::parse(object.json, nullptr, false);
+    const nlohmann::json pod = parse_json<nlohmann::json>(object.json);
     if (pod.is_discarded() || !pod.contains("spec") || !pod["spec"].is_object())
         return std::nullopt;
     const auto& spec = pod["spec"];

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/sentence.h"
 #include "base/text.h"
 #include "document/json.h"
@@ -86,7 +87,7 @@ nlohmann::ordered_json claims_json(const NodeOffer& node, const dra::PlaceFacts&
                                    dra::Mode mode) {
     Json devices = Json::array();
     for (const auto& device : dra::devices_of(node.inventory, node.offer, places, mode)) {
-        devices.push_back(Json::parse(document::to_json_line(device.published)));
+        devices.push_back(parse_json<Json>(document::to_json_line(device.published)));
     }
     return {{"driverVersion", node.inventory.driver_version},
             {"gpus", node.inventory.gpus.size()},

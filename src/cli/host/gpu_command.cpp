@@ -7,6 +7,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
@@ -35,7 +36,7 @@ struct GpuOptions {
 Result<Json> gpus_of_agent(const std::string& address) {
     auto page = ask_agent(address, "/status");
     if (!page) return std::move(page).error();
-    Json status = Json::parse(*page, nullptr, false);
+    Json status = parse_json<Json>(*page);
     if (status.is_discarded() || !status.is_object() || !status.contains("gpus") ||
         !status["gpus"].is_array()) {
         return Error{ErrorCode::kUnavailable,

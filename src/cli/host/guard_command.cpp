@@ -8,6 +8,7 @@
 #include <ostream>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/host/agent_page.h"
@@ -68,7 +69,7 @@ Result<Json> from_files(const fs::path& place, const std::string& name) {
 Result<View> regions_of_agent(const std::string& address) {
     auto page = ask_agent(address, "/status");
     if (!page) return std::move(page).error();
-    const Json status = Json::parse(*page, nullptr, false);
+    const Json status = parse_json<Json>(*page);
     if (status.is_discarded() || !status.is_object() || !status.contains("guard")) {
         return Error{ErrorCode::kUnavailable,
                      "node agent at " + address + ": its /status is not of this version"};

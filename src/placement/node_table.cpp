@@ -213,6 +213,18 @@ std::int64_t NodeTable::change(Node& node, const Shape& shape, const Spot& spot,
     return grown;
 }
 
+void NodeTable::keep_common(Node& node, const Node& other) {
+    node.cpu = std::min(node.cpu, other.cpu);
+    node.memory = std::min(node.memory, other.memory);
+    node.memory_used |= other.memory_used;
+    for (unsigned i = 0; i < node.devices; ++i) {
+        node.milli[i] = node.is_mig(i) ? static_cast<std::uint16_t>(node.milli[i] | other.milli[i])
+                                       : std::min(node.milli[i], other.milli[i]);
+        node.mib[i] = std::min(node.mib[i], other.mib[i]);
+    }
+    sum_up_free(node);
+}
+
 void NodeTable::sum_up_free(Node& node) {
     unsigned most = 0;
     unsigned whole = 0;

@@ -125,6 +125,9 @@ public:
     [[nodiscard]] std::uint8_t mig_start(const Node& node, unsigned device,
                                          const Shape& shape) const;
 
+    /// Leaves of `node` what is free in both states of it.
+    static void keep_common(Node& node, const Node& other);
+
     /// The spot must fit.
     void take(NodeId id, const Shape& shape, const Spot& spot);
     void give(NodeId id, const Shape& shape, const Spot& spot);

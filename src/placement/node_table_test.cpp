@@ -182,5 +182,29 @@ TEST_F(MigBooks, RoomIsCountedBySlicesAndStarts) {
     EXPECT_EQ(mig_room(geometry.profiles[5], 0x80), 0U);
 }
 
+TEST(NodeTable, WhatTwoStatesHaveInCommonFitsAsItSays) {
+    NodeTable nodes;
+    ASSERT_TRUE(
+        nodes
+            .add_node(
+                {.name = "n", .cpu_milli = 8'000, .memory_mib = 1'024, .devices = 2, .model = "A2"})
+            .ok());
+    const Shape whole{.gpus = 1, .milli = kWholeGpu, .models = ~std::uint64_t{0}};
+    const Shape half{.gpus = 1, .milli = 500, .models = ~std::uint64_t{0}};
+    Node one = nodes.node(0);
+    nodes.take(0, whole, {.count = 1, .device = {0}});
+    Node other = nodes.node(0);
+    nodes.give(0, whole, {.count = 1, .device = {0}});
+    nodes.take(0, half, {.count = 1, .device = {1}});
+    NodeTable::keep_common(
+        other, nodes.node(0));  // device 0 is taken in one state, half of 1 in the other
+    EXPECT_FALSE(NodeTable::fits(other, whole));
+    EXPECT_TRUE(NodeTable::fits(other, half));
+    NodeTable::keep_common(one, other);
+    EXPECT_FALSE(NodeTable::fits(one, whole));
+    NodeTable::keep_common(one, Node{.devices = 2});
+    EXPECT_FALSE(NodeTable::fits(one, half));
+}
+
 }  // namespace
 }  // namespace aliquot::placement

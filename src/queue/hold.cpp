@@ -11,18 +11,6 @@ using placement::Node;
 using placement::NodeTable;
 using placement::Placement;
 
-/// What is free of a node in both states.
-void keep_common(Node& node, const Node& other) {
-    node.cpu = std::min(node.cpu, other.cpu);
-    node.memory = std::min(node.memory, other.memory);
-    node.memory_used |= other.memory_used;
-    for (unsigned i = 0; i < node.devices; ++i) {
-        node.milli[i] = node.is_mig(i) ? static_cast<std::uint16_t>(node.milli[i] | other.milli[i])
-                                       : std::min(node.milli[i], other.milli[i]);
-        node.mib[i] = std::min(node.mib[i], other.mib[i]);
-    }
-}
-
 }  // namespace
 
 bool State::is_beside_held(const Record& record) const {
@@ -160,7 +148,8 @@ Nodes State::free_beside_held(Time ends, Slot except) const {
     Nodes common = room.nodes();
     for (const Held& one : held)
         if (!one.nodes.empty() && one.at < ends && one.slot != except)
-            for (std::size_t i = 0; i < common.size(); ++i) keep_common(common[i], one.nodes[i]);
+            for (std::size_t i = 0; i < common.size(); ++i)
+                NodeTable::keep_common(common[i], one.nodes[i]);
     return common;
 }
 

@@ -238,9 +238,8 @@ std::vector<std::string> Kubelets::Work::containers_of(const std::string& json) 
 bool Kubelets::Work::write_status(const ObjectKey& key, const std::string& uid,
                                   const std::string& patch) {
     Json body = parse_json<Json>(patch);
-    body["metadata"]["uid"] = uid;  // another pod of this name is refused
-    const auto written = api_.patch(resources::pods(), key, dumped(body), patch_of("status"));
-    return is_done(written);  // of another pod by now the watch tells
+    body["metadata"]["uid"] = uid;  // another pod of this name is refused; the watch tells of it
+    return is_done(api_.patch(resources::pods(), key, dumped(body), patch_of("status")));
 }
 
 void Kubelets::Work::forget(const ObjectKey& key) {

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our policy. A node is worth what the target workload could still do with it; a placement costs the
-// worth it takes away beyond its own size. Integers only; see docs/internals/placement.md.
+// Our policy: a placement costs the worth that it takes away from a node beyond its own size, in integers.
+// source: docs/internals/placement.md
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "placement/large_tasks.h"
+#include "placement/node_classes.h"
 #include "placement/node_worth.h"
 #include "placement/scorer.h"
+#include "placement/slot_prices.h"
 #include "placement/type_table.h"
 
 namespace aliquot::placement {
 namespace {
 
-constexpr int kWeightBits = 20;           // of a weight after the point
-constexpr int kKeyBits = 8;               // of a key after the point: 1/256 milli
-constexpr unsigned kChangesPerLook = 64;  // node changes between two looks at scarcity
-constexpr double kLetBe = 1.0 / 20;       // prices that moved less, all together, stay as they are
+constexpr int kWeightBits = SlotPrices::kBits;  // of a weight after the point
+constexpr int kKeyBits = 8;                     // of a key after the point: 1/256 milli
+constexpr std::size_t kFew = 4;                 // a part of all nodes
+constexpr unsigned kChangesPerLook = 64;        // node changes between two looks at scarcity
 
-constexpr double kMostPrice = 1e6;  // milli: keeps sums of strange weights within 64 bits
-constexpr double kMostWeight = 2;   // of a milli: what NodeWorth keeps
+constexpr double kMostWeight = 2;  // of a milli: what NodeWorth keeps
 
 class Own final : public Scorer {
 public:
-    explicit Own(const Weights& weights)
-        : weights_(weights),
-          scarcity_(static_cast<int>(std::lround(weights.scarcity * 4))),
-          large_(weights) {}
+    explicit Own(const Weights& weights) : weights_(weights), large_(weights) {}
 
     void reset(const NodeTable& node_table, std::span<const TaskType> types) override {
         node_table_ = &node_table;
@@ -41,19 +39,22 @@ public:
         in_cluster_.assign(table_.count(), 0);
         const auto nodes = static_cast<double>(std::max<std::size_t>(node_table.size(), 1));
         order_step_ = std::llround(weights_.order * 256.0 * 65536 / nodes);
-        prices_.clear();
+        prices_ = {};
         known_.assign(node_table.size(), {});
         stride_ = 0;
         for (std::size_t model = 0; model < node_table.model_count(); ++model)
             stride_ = std::max(stride_, 2 * table_.model_at(model).padded());
         sums_.assign(node_table.size() * stride_ + kBlockOfTypes, 0);
         for (NodeId id = 0; id < node_table.size(); ++id) entered(node_table.node(id), id);
+        classes_.reset(node_table);
+        reach_ = classes_.reach_of(table_);
         changes_ = 0;
         price_again(true);
     }
 
     Key key(const Node& node, NodeId id, const Shape& shape) override {
-        std::int64_t cost = choose(node, id, shape).cost + fixed_cost(node, id) + drain_cost(node);
+        std::int64_t cost =
+            choose(node, id, shape).cost + fixed_cost(node, id) + drain_cost(node, id);
         cost += static_cast<std::int64_t>(node.position) * order_step_ >> 16U;
         return static_cast<Key>(-std::clamp<std::int64_t>(cost, -kMostKey, kMostKey));
     }
@@ -82,13 +83,16 @@ public:
     void refused(const Shape& shape) override { large_.refused(shape); }
     void entered(const Node& node, NodeId id) override {
         count_room(node, id, 1);
+        repriced_.clear();
         if (++changes_ % kChangesPerLook == 0) price_again(false);
     }
 
     [[nodiscard]] std::uint32_t epoch() const override { return epoch_; }
+    [[nodiscard]] std::span<const NodeId> repriced() const override { return repriced_; }
 
     std::uint32_t save() override {
-        saved_.push_back({changes_, epoch_, resets_, large_.recent(), prices_, drain_});
+        saved_.push_back(
+            {changes_, epoch_, repricings_, resets_, large_.recent(), prices_, drain_});
         return static_cast<std::uint32_t>(saved_.size() - 1);
     }
     void restore(std::uint32_t saved) override {
@@ -97,7 +101,7 @@ public:
         large_.set_recent(was.recent);
         if (resets_ != was.resets) {  // prices of another workload: no use any more
             price_again(true);
-        } else if (epoch_ != was.epoch) {
+        } else if (epoch_ != was.epoch || repricings_ != was.repricings) {
             prices_ = was.prices;
             drain_ = was.drain;
             set_values();
@@ -114,7 +118,6 @@ public:
 
 private:
     static constexpr std::int64_t kMostKey = 2'000'000'000;
-
     /// What is known of a node. Its sums are of these devices, its worth is of this CPU and epoch.
     struct Known {
         std::uint64_t devices = 0;  // Node::device_sum; 0: nothing
@@ -129,9 +132,10 @@ private:
     struct Saved {
         std::uint32_t changes = 0;
         std::uint32_t epoch = 0;
+        std::uint32_t repricings = 0;
         std::uint32_t resets = 0;
         LargeTasks::Recent recent;
-        std::vector<std::int64_t> prices;
+        SlotPrices prices;
         std::vector<std::int64_t> drain;
     };
 
@@ -239,13 +243,10 @@ private:
     [[nodiscard]] std::int64_t power_cost(NodeId id) const {
         return std::llround(weights_.power * node_table_->spec(id).idle_watts * (1 << kKeyBits));
     }
-    [[nodiscard]] std::int64_t drain_cost(const Node& node) const {
+    [[nodiscard]] std::int64_t drain_cost(const Node& node, NodeId id) const {
         // An empty one is in the slots already.
         if (node.devices < 2 || node.live == 0) return 0;
-        return LargeTasks::of_next(drain_[drain_index(node)], node.live);
-    }
-    static std::size_t drain_index(const Node& node) {
-        return std::size_t{node.model} * (kMostDevices + 1) + node.devices;
+        return LargeTasks::of_next(drain_[classes_.index_of(id)], node.live);
     }
     /// Waking an idle node costs its price and its idle power.
     [[nodiscard]] std::int64_t fixed_cost(const Node& node, NodeId id) const {
@@ -254,12 +255,11 @@ private:
 
     void count_room(const Node& node, NodeId id, int sign);
     void price_again(bool adopt);
-    [[nodiscard]] double price_of_large(unsigned index) const;
+    bool reprice_some(const SlotPrices& fresh);
     [[nodiscard]] std::vector<std::int64_t> worth_of_drained() const;
     void set_values();
 
     Weights weights_;
-    int scarcity_;
     const NodeTable* node_table_ = nullptr;
     TypeTable table_;
     std::vector<Known> known_;        // by node
@@ -267,9 +267,13 @@ private:
     std::size_t stride_ = 0;
     std::vector<NodeWorth> worth_;             // by model
     std::vector<std::int64_t> usable_weight_;  // per type and milli
-    std::vector<std::int64_t> prices_;         // per type and slot
-    std::vector<std::int64_t> in_cluster_;     // slots per type, all nodes
-    std::vector<std::int64_t> drain_;  // by drain_index(): what one more task on such a node costs
+    SlotPrices prices_;
+    std::vector<std::int64_t> in_cluster_;  // slots per type, all nodes
+    NodeClasses classes_;
+    std::vector<double> reach_;     // by type
+    std::vector<NodeId> repriced_;  // by the latest change
+    std::uint32_t repricings_ = 0;
+    std::vector<std::int64_t> drain_;  // by class: what one more task on such a node costs
     LargeTasks large_;
     std::int64_t free_ = 0;  // milli, all nodes
     std::int64_t order_step_ = 0;
@@ -289,36 +293,49 @@ void Own::count_room(const Node& node, NodeId id, int sign) {
         in_cluster_[model.types[i]] += sign * std::int64_t{finds.slots[i]};
 }
 
-/// What a slot of each type is worth now: rarer than the demand for it, dearer.
 void Own::price_again(bool adopt) {
-    std::vector<std::int64_t> fresh(table_.count(), 0);
-    std::int64_t moved = 0;
-    std::int64_t all = 0;
-    const double tasks = table_.mean_demand() > 0
-                             ? static_cast<double>(node_table_->free_milli()) / table_.mean_demand()
-                             : 0;
-    for (unsigned i = 0; i < table_.count(); ++i) {
-        const TypeTable::Type& type = table_.type(i);
-        if (type.shape.gpus == 0) continue;
-        const double supply = static_cast<double>(in_cluster_[i]) * type.size;
-        const double demand = tasks * type.nested_demand;
-        const double rarity =
-            supply > 0 ? std::min(power_of(demand / supply, scarcity_), weights_.scarcity_most)
-                       : weights_.scarcity_most;
-        const double each =
-            type.nested > 0 ? weights_.packing / type.nested * rarity * type.weight * type.size : 0;
-        fresh[i] = std::llround(std::clamp(each + price_of_large(i), -kMostPrice, kMostPrice) *
-                                (1 << kWeightBits));
-        if (prices_.empty()) continue;
-        moved += std::abs(fresh[i] - prices_[i]);
-        all += prices_[i];
-    }
-    adopt = adopt || static_cast<double>(moved) > kLetBe * static_cast<double>(all);
-    if (!adopt) return;
+    if (!adopt && prices_.all.empty()) return;  // nodes are still being entered
+    SlotPrices fresh = slot_prices(table_, *node_table_, large_, weights_, in_cluster_);
+    const bool moved = adopt || prices_.have_moved(fresh);
+    if (!moved && (!reprice_some(fresh) || !repriced_.empty())) return;
     prices_ = std::move(fresh);
     drain_ = worth_of_drained();
     set_values();
     epoch_ = ++last_epoch_;
+}
+
+/// The price of a slot that few nodes can have jumps all the time: only these nodes are rated anew then.
+/// False: no price jumped. Where it concerns many nodes `repriced_` stays empty: all are to be rated.
+bool Own::reprice_some(const SlotPrices& fresh) {
+    std::vector<bool> concerned(classes_.all().size(), false);
+    std::vector<unsigned> jumped;
+    for (unsigned i = 0; i < table_.count(); ++i) {
+        const TypeTable::Type& type = table_.type(i);
+        if (type.shape.gpus < 2 || !prices_.has_jumped(fresh, i, type.size, reach_[i])) continue;
+        jumped.push_back(i);
+        for (std::size_t k = 0; k < concerned.size(); ++k)
+            concerned[k] = concerned[k] || classes_.all()[k].can_have(table_, i);
+    }
+    if (jumped.empty()) return false;
+    std::size_t nodes = 0;
+    for (std::size_t k = 0; k < concerned.size(); ++k)
+        if (concerned[k]) nodes += classes_.nodes_of(k).size();
+    if (nodes * kFew > node_table_->size()) return true;
+    for (const unsigned i : jumped) {
+        prices_.all[i] += fresh.large[i] - prices_.large[i];
+        prices_.large[i] = fresh.large[i];
+    }
+    drain_ = worth_of_drained();
+    set_values();
+    ++repricings_;
+    for (std::size_t k = 0; k < concerned.size(); ++k) {
+        if (!concerned[k]) continue;
+        for (const NodeId id : classes_.nodes_of(k)) {
+            known_[id].cpu = -1;
+            repriced_.push_back(id);
+        }
+    }
+    return true;
 }
 
 void Own::set_values() {
@@ -327,31 +344,21 @@ void Own::set_values() {
         const auto& types = table_.model_at(model).types;
         NodeWorth& worth = worth_.emplace_back(table_.model_at(model));
         for (std::size_t i = 0; i < types.size(); ++i)
-            worth.set(i, usable_weight_[types[i]], prices_[types[i]]);
+            worth.set(i, usable_weight_[types[i]], prices_.all[types[i]]);
     }
 }
 
-double Own::price_of_large(unsigned index) const {
-    const TypeTable::Type& type = table_.type(index);
-    const double running = (type.popularity + type.seldom) *
-                           static_cast<double>(node_table_->capacity_milli()) /
-                           std::max(table_.mean_demand(), 1.0);
-    return large_.price(type.shape, type.size, running, in_cluster_[index]);
-}
-
-/// By drain_index(): what the slots for large tasks of an empty node are worth, once drained.
+/// By class: what the slots for large tasks of an empty node are worth, once drained.
 std::vector<std::int64_t> Own::worth_of_drained() const {
-    std::vector<std::int64_t> worth(node_table_->model_count() * (kMostDevices + 1), 0);
-    for (std::size_t model = 0; model < node_table_->model_count(); ++model) {
-        for (unsigned devices = 2; devices <= kMostDevices; ++devices) {
-            double slots = 0;
-            for (const auto index : table_.model_at(model).types) {
-                const unsigned gpus = table_.type(index).shape.gpus;
-                if (gpus > 1 && gpus <= devices) slots += price_of_large(index) * (devices / gpus);
-            }
-            worth[model * (kMostDevices + 1) + devices] =
-                std::llround(large_.drained(slots, devices) * (1 << kKeyBits));
-        }
+    std::vector<std::int64_t> worth(classes_.all().size(), 0);
+    for (std::size_t k = 0; k < worth.size(); ++k) {
+        const NodeClass& one = classes_.all()[k];
+        if (one.devices < 2) continue;  // of no model, or without room for a large task
+        double slots = 0;
+        for (const auto type : table_.model_at(one.model).types)
+            slots += static_cast<double>(prices_.large[type]) * one.slots(table_.type(type).shape);
+        worth[k] =
+            std::llround(large_.drained(slots / (1 << kWeightBits), one.devices) * (1 << kKeyBits));
     }
     return worth;
 }
@@ -371,7 +378,7 @@ Breakdown Own::breakdown(const Node& node, NodeId id, const Shape& shape) {
         usable -= worth_[node.model].usable(finds);
         const std::int64_t all = worth_now(node, id, sums) - worth_after(node, sums, shape, where);
         parts.fragmentation = usable >> kWeightBits;
-        parts.packing = ((all - usable) >> kWeightBits) + (drain_cost(node) >> kKeyBits);
+        parts.packing = ((all - usable) >> kWeightBits) + (drain_cost(node, id) >> kKeyBits);
         if (shape.is_share() || shape.mig)
             parts.waste = waste_of(node, shape, where.device[0]) >> kKeyBits;
     }

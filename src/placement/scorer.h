@@ -39,6 +39,8 @@ public:
     virtual void refused(const Shape& shape);
     /// Grows whenever all keys have to be computed again.
     [[nodiscard]] virtual std::uint32_t epoch() const { return 0; }
+    /// Nodes whose keys the latest change has made old beside its own.
+    [[nodiscard]] virtual std::span<const NodeId> repriced() const { return {}; }
     /// Global state beside the node table, for undo.
     virtual std::uint32_t save() { return 0; }
     virtual void restore(std::uint32_t /*saved*/) {}

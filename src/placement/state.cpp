@@ -52,6 +52,7 @@ void Engine::State::move_resources(const Live& one, int sign) {
         node_table.give(one.node, shape, one.spot);
     scorer->entered(node_table.node(one.node), one.node);
     ranking.changed(one.node);
+    for (const NodeId repriced : scorer->repriced()) ranking.changed(repriced);
 }
 
 void Engine::State::enter(PlacementId id, Live one) {

@@ -32,10 +32,35 @@ auto order_of(const Request& request) {
                            request.mib, request.mig_profile);
 }
 
-/// One type for all that ask for as many whole GPUs of the same models.
-std::vector<TaskType> seldom_types(std::span<const std::pair<Request, double>> rest, double unit) {
+using Counted = std::pair<Request, double>;
+
+/// The first of a group, which is in the order of CPU, and those that ask for at most a quarter more.
+std::span<const Counted* const> of_one_size(std::span<const Counted* const> group) {
+    const std::int64_t smallest = group.front()->first.cpu_milli;
+    const auto larger = std::ranges::find_if(group, [smallest](const Counted* one) {
+        return std::int64_t{one->first.cpu_milli} * 4 > smallest * 5;
+    });
+    return group.first(static_cast<std::size_t>(larger - group.begin()));
+}
+
+TaskType seldom_type(std::span<const Counted* const> group, double unit) {
+    double all = 0;
+    for (const auto* one : group) all += one->second;
+    double covered = 0;
+    const Request* median = nullptr;
+    for (const auto* one : group) {
+        median = &one->first;
+        covered += one->second;
+        if (covered * 2 >= all) break;
+    }
+    return {.request = *median, .popularity = 0, .seldom = all * unit};
+}
+
+/// One type for all that ask for as many whole GPUs of the same models and about as much CPU: who asks
+/// for more finds room on fewer nodes, which nothing would keep.
+std::vector<TaskType> seldom_types(std::span<const Counted> rest, double unit) {
     using Key = std::pair<unsigned, std::string>;
-    std::map<Key, std::vector<const std::pair<Request, double>*>> groups;
+    std::map<Key, std::vector<const Counted*>> groups;
     for (const auto& one : rest)
         if (one.first.gpus > 1) groups[{one.first.gpus, model_list(one.first)}].push_back(&one);
     std::vector<TaskType> types;
@@ -43,21 +68,16 @@ std::vector<TaskType> seldom_types(std::span<const std::pair<Request, double>> r
         std::sort(group.begin(), group.end(), [](const auto* a, const auto* b) {
             return order_of(a->first) < order_of(b->first);
         });
-        double all = 0;
-        for (const auto* one : group) all += one->second;
-        double covered = 0;
-        const Request* median = nullptr;
-        for (const auto* one : group) {
-            median = &one->first;
-            covered += one->second;
-            if (covered * 2 >= all) break;
+        for (std::span<const Counted* const> left = group; !left.empty();) {
+            const auto same = of_one_size(left);
+            types.push_back(seldom_type(same, unit));
+            left = left.subspan(same.size());
         }
-        types.push_back({.request = *median, .popularity = 0, .seldom = all * unit});
     }
     return types;
 }
 
-std::vector<TaskType> most_popular(std::vector<std::pair<Request, double>> shapes, double share) {
+std::vector<TaskType> most_popular(std::vector<Counted> shapes, double share) {
     std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) {
         if (a.second != b.second) return a.second > b.second;
         return order_of(b.first) < order_of(a.first);

@@ -57,6 +57,25 @@ TEST(TypicalTypes, AddUpWhatDiffersOnlyInMemoryOrLabels) {
     EXPECT_TRUE(typical_types({}).empty());
 }
 
+TEST(TypicalTypes, SeldomLargeOnesStandForThoseOfTheirSize) {
+    const auto large = [](std::uint8_t gpus, std::int32_t cpu) {
+        return Request{.cpu_milli = cpu, .gpus = gpus, .milli = kWholeGpu};
+    };
+    const Tasks tasks{{share(100), 970},     {large(8, 120'000), 1}, {large(8, 64'000), 2},
+                      {large(8, 88'000), 3}, {large(8, 64'200), 5},  {large(4, 64'000), 1}};
+    const auto types = typical_types(tasks);
+    ASSERT_EQ(types.size(), 5U);
+    const auto is = [&](std::size_t index, std::uint8_t gpus, std::int32_t cpu, double of_982) {
+        EXPECT_EQ(types[index].request, large(gpus, cpu));
+        EXPECT_EQ(types[index].popularity, 0);
+        EXPECT_DOUBLE_EQ(types[index].seldom, of_982 / 970);
+    };
+    is(1, 4, 64'000, 1);
+    is(2, 8, 64'200, 7);  // 64,000 too
+    is(3, 8, 88'000, 3);  // a quarter more than 64,000 is less
+    is(4, 8, 120'000, 1);
+}
+
 TEST(ArrivalHistory, HalvesWhatIsAHalfLifeOld) {
     ArrivalHistory history(1'000);
     for (int i = 0; i < 1'000; ++i) history.arrived(share(100));

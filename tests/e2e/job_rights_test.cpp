@@ -45,7 +45,7 @@ TEST_F(JobTest, NamesWhatIsWrong) {
                 HasSubstr("NVIDIA A2"));
     EXPECT_THAT(said({"job", "submit", "--gpu-memory", "70Gi", "--", "true"}, 2),
                 HasSubstr("gpu_memory"));
-    EXPECT_THAT(said({"job", "submit"}, 2), HasSubstr("command"));
+    EXPECT_THAT(said({"job", "submit"}, 2), HasSubstr("COMMAND: is empty"));
     EXPECT_THAT(said({"job", "show", "999"}, 3), HasSubstr("no job 999"));
     EXPECT_THAT(said({"job", "show", "x"}, 2), HasSubstr("'x' is not a job"));
     const std::string id = submit("/no/such/program; exec /no/such/program", {"--retries", "0"});

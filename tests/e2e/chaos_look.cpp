@@ -33,9 +33,16 @@ void ChaosNode::end(Trouble& trouble) const {
     trouble.ended_at = lived_;
 }
 
+/// What the simulated node has; where a program that stands still keeps its lock nothing can be said of any device.
+std::vector<sim::GpuView> ChaosNode::gpus() const {
+    for (int i = 0; i < 12; ++i)  // 5 s each
+        if (auto gpus = node_->gpus(); !gpus.empty()) return gpus;
+    throw Broken("the simulated node did not answer for a minute: who has its lock?");
+}
+
 std::string ChaosNode::owner_of(const std::string& device) const {
     const std::string base = base_of(device);
-    for (const sim::GpuView& gpu : node_->gpus()) {
+    for (const sim::GpuView& gpu : gpus()) {
         if (gpu.uuid == base) return gpu.uuid;
         for (const sim::MigDeviceView& one : gpu.mig_devices) {
             if (one.uuid == base) return gpu.uuid;
@@ -46,7 +53,7 @@ std::string ChaosNode::owner_of(const std::string& device) const {
 
 bool ChaosNode::may_be_unhealthy(const std::string& device) const {
     const std::string base = base_of(device);
-    for (const sim::GpuView& gpu : node_->gpus()) {
+    for (const sim::GpuView& gpu : gpus()) {
         const Trouble& trouble = troubles_[gpu.index];
         if (gpu.uuid == base) return trouble.since || trouble.ended;
         for (const sim::MigDeviceView& one : gpu.mig_devices) {

@@ -100,6 +100,7 @@ private:
     void end(Trouble& trouble) const;
     void look_at_pods();
     void look_at_devices();
+    [[nodiscard]] std::vector<sim::GpuView> gpus() const;
     [[nodiscard]] std::string owner_of(const std::string& device) const;
     [[nodiscard]] bool may_be_unhealthy(const std::string& device) const;
     unsigned random(unsigned limit) { return static_cast<unsigned>(random_() % limit); }

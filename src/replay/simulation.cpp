@@ -14,7 +14,7 @@ using queue::JobId;
 using queue::Policy;
 
 constexpr Time kSoonestAgain = 300'000;  // between two forecasts that are compared
-constexpr std::size_t kFewestDue = 5;  // one of so many that wait has to be due
+constexpr std::size_t kFewestDue = 5;    // one of so many that wait has to be due
 
 struct End {
     Time at = 0;

@@ -73,6 +73,10 @@ TEST(RenderJobs, IdleTimesAreThoseThatTheControllerTakes) {
         EXPECT_FALSE(check({.jobs = true, .jobs_idle_grace = text})) << text;
         EXPECT_FALSE(check({.jobs = true, .jobs_idle_min_run = text})) << text;
     }
+    EXPECT_EQ(check({.jobs = true, .jobs_idle_grace = "x"}).error().message,
+              "grace period of idle jobs 'x': expected a duration, as 90s, 10m or 2h");
+    EXPECT_EQ(check({.jobs = true, .jobs_idle_min_run = "x"}).error().message,
+              "minimum run time of idle jobs 'x': expected a duration, as 90s, 10m or 2h");
     const auto wrong = check({.jobs = true, .jobs_idle_action = "kill"});
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().message, "action for idle jobs 'kill': expected one of tell, end");

@@ -112,10 +112,11 @@ Result<Done> check_idle(const Values& values) {
     using std::chrono::minutes;
     if (values.jobs_idle_after != "off" && !is_span(values.jobs_idle_after, minutes(1)))
         return wrong("idle time of jobs", values.jobs_idle_after, "off, or 1m or more, as 30m");
-    for (const std::string* const text : {&values.jobs_idle_grace, &values.jobs_idle_min_run}) {
-        if (!is_span(*text, minutes(0)))
-            return wrong("time of idle jobs", *text, "a duration, as 90s, 10m or 2h");
-    }
+    const std::string span = "a duration, as 90s, 10m or 2h";
+    if (!is_span(values.jobs_idle_grace, minutes(0)))
+        return wrong("grace period of idle jobs", values.jobs_idle_grace, span);
+    if (!is_span(values.jobs_idle_min_run, minutes(0)))
+        return wrong("minimum run time of idle jobs", values.jobs_idle_min_run, span);
     return check_one_of("action for idle jobs", values.jobs_idle_action, {"tell", "end"});
 }
 
